@@ -62,7 +62,7 @@ type exam struct {
 	known         map[string]*schema.Message // what is recorded, by hash
 	cost          backends.Usage             // of what is not
 	stopped       error                      // why nothing more is asked
-	of            map[string]scores          // by arm; conversation is the question's id
+	of            map[string]trial.Scores    // by arm; conversation is the question's id
 }
 
 // The columns of the scores.
@@ -87,7 +87,7 @@ func printAnswers(ctx context.Context, b *bench) error {
 		if err != nil {
 			return fmt.Errorf("estimating the cost: %w", err)
 		}
-		tokens := guessed.cost.PromptTokens + guessed.cost.CompletionTokens
+		tokens := guessed.spent()
 		fmt.Fprintf(b.out, "Estimated: %d calls, %d tokens, for %.2f\n\n", guessed.cost.ModelCalls, tokens, c.money(guessed.cost))
 		if tokens > c.budget {
 			return fmt.Errorf("nothing was asked: allow it with -budget %d, or ask less with -every and -arms", tokens)
@@ -98,7 +98,7 @@ func printAnswers(ctx context.Context, b *bench) error {
 		return err
 	}
 	e.print(b.out)
-	fmt.Fprintf(b.out, "\nAsked now: %d calls, %d tokens, for %.2f\n", e.cost.ModelCalls, e.cost.PromptTokens+e.cost.CompletionTokens, c.money(e.cost))
+	fmt.Fprintf(b.out, "\nAsked now: %d calls, %d tokens, for %.2f\n", e.cost.ModelCalls, e.spent(), c.money(e.cost))
 	if err != nil {
 		fmt.Fprintln(b.out, "The table is partial.")
 	}
@@ -168,17 +168,17 @@ func (e *exam) ask(ctx context.Context, c *trial.Conversation, a *answerArm) (er
 				return err
 			}
 		}
-		of := score{q.ID, q.Category, make([]float64, money+1)}
+		of := trial.Score{Conversation: q.ID, Category: q.Category, Columns: make([]float64, money+1)}
 		if a.name != "longest" {
-			err = e.answer(ctx, &q, known, of.columns, &cost)
+			err = e.answer(ctx, &q, known, of.Columns, &cost)
 		} else if longest(&q) {
-			of.columns[right] = 1
+			of.Columns[right] = 1
 		}
 		if err != nil {
 			return err
 		}
 		cost.Add(learning)
-		of.columns[calls], of.columns[money] = float64(cost.ModelCalls), e.money(cost)
+		of.Columns[calls], of.Columns[money] = float64(cost.ModelCalls), e.money(cost)
 		e.of[a.name] = append(e.of[a.name], of)
 	}
 	return nil
@@ -215,8 +215,8 @@ func letterOf(answer string) string {
 	return strings.Join(m[min(1, len(m)):], "")
 }
 
-// longest reports whether the longest option is right: the choice of whoever knows nothing but
-// how such questions are made.
+// longest reports whether the longest option is right: the choice of those who know
+// nothing but how such questions are made.
 func longest(q *trial.Question) bool {
 	letter, most := "", 0
 	for i, option := range optionStart.Split(q.Options, -1) {
@@ -242,24 +242,27 @@ func (c *answersConfig) money(u backends.Usage) float64 {
 	return (float64(u.PromptTokens)*c.priceIn + float64(u.CompletionTokens)*c.priceOut) / 1e6
 }
 
+// spent is how many tokens were sent and answered, or are estimated.
+func (e *exam) spent() int { return e.cost.PromptTokens + e.cost.CompletionTokens }
+
 // print prints a row an arm and, with a list of wrong answers, another one without them.
 func (e *exam) print(out io.Writer) {
 	trial.Head(out, "arm", "questions", "right %", "95 %", "not usable", "right % by category", "prompt tokens a question", "calls", "cost")
 	for name := range strings.SplitSeq(e.arms, ",") {
 		row(out, name, e.of[name])
 		if e.wrong != "" {
-			row(out, name+", without wrong answers", e.of[name].of(func(s *score) bool { return !slices.Contains(e.wrongIDs, s.conversation) }))
+			row(out, name+", without wrong answers", e.of[name].Of(func(s trial.Score) bool { return !slices.Contains(e.wrongIDs, s.Conversation) }))
 		}
 	}
 }
 
-func row(out io.Writer, name string, s scores) {
+func row(out io.Writer, name string, s trial.Scores) {
 	var by []string
-	s.byCategory(func(name string, s scores) {
-		by = append(by, fmt.Sprintf("%s %.1f (%d)", name, 100*s.mean(right), len(s)))
+	s.ByCategory(func(name string, s trial.Scores) {
+		by = append(by, fmt.Sprintf("%s %.1f (%d)", name, 100*s.Mean(right), len(s)))
 	})
 	n := float64(len(s))
-	low, high := wilson(s.mean(right), max(1, n))
-	trial.Row(out, name, len(s), fmt.Sprintf("%.1f", 100*s.mean(right)), fmt.Sprintf("%.1f–%.1f", 100*low, 100*high),
-		n*s.mean(unusable), strings.Join(by, ", "), int(s.mean(prompt)), n*s.mean(calls), fmt.Sprintf("%.2f", n*s.mean(money)))
+	low, high := wilson(s.Mean(right), max(1, n))
+	trial.Row(out, name, len(s), fmt.Sprintf("%.1f", 100*s.Mean(right)), fmt.Sprintf("%.1f–%.1f", 100*low, 100*high),
+		n*s.Mean(unusable), strings.Join(by, ", "), int(s.Mean(prompt)), n*s.Mean(calls), fmt.Sprintf("%.2f", n*s.Mean(money)))
 }

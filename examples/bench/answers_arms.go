@@ -24,6 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/remote"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -70,10 +71,7 @@ func line(at time.Time, speaker, said string) string {
 
 // memory learns one conversation, in a file of its own or on a server.
 type memory struct {
-	backend interface {
-		Add(context.Context, *backends.AddRequest) (*backends.AddResponse, error)
-		Search(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error)
-	}
+	backends.Backend
 	*trial.Conversation
 	*exam
 	arm   *answerArm
@@ -84,15 +82,16 @@ type memory struct {
 
 // open returns a memory that learns with the model, or finds turns by words alone.
 func (a *answerArm) open(ctx context.Context, c *trial.Conversation, with *exam) (*memory, error) {
+	m := &memory{Conversation: c, exam: with, arm: a}
 	if a.name == "mem0" {
-		calls := &recorded{ToolCallingChatModel: &server{url: with.mem0}, exam: with, name: "mem0"}
-		return &memory{Conversation: c, exam: with, arm: a, backend: &remote{calls}, close: func() error { return nil }}, nil
+		server, err := remote.NewMem0(&remote.Config{BaseURL: cmp.Or(with.mem0, "http://localhost:8888"), APIKey: os.Getenv("MEM0_API_KEY")})
+		m.Backend, m.close = server, func() error { return nil }
+		return m, err
 	}
 	s, err := openSQLite(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &memory{Conversation: c, exam: with, arm: a}
 	cfg := &mem0.Config{Store: s, Clock: func() time.Time { return m.now }, Recall: &recall.Config{Without: recall.Signals()}}
 	if a.learns {
 		cfg.Model, cfg.ModelTimeout, cfg.Recall = with.reader, answerTimeout, nil
@@ -101,30 +100,72 @@ func (a *answerArm) open(ctx context.Context, c *trial.Conversation, with *exam)
 	if err != nil {
 		return nil, errors.Join(err, s.remove())
 	}
-	m.backend, m.close = backend, func() error { return errors.Join(backend.Close(ctx), s.remove()) }
+	m.Backend, m.close = backend, func() error { return errors.Join(backend.Close(ctx), s.remove()) }
 	return m, nil
 }
 
-// know returns what the memory finds for a question, as much as is shown, in the order in
-// which it was said. Before it learns what was said until then, a session at a time; what the
-// model refuses is not learnt.
+// know returns what the memory finds for a question. What a server finds is recorded as if a
+// model had said it, so that a replay needs none.
 func (m *memory) know(ctx context.Context, q *trial.Question, cost *backends.Usage) (string, error) {
+	if m.arm.name != "mem0" {
+		return m.find(ctx, q, cost)
+	}
+	server := &recorded{ToolCallingChatModel: finder{find: func() (string, error) { return m.find(ctx, q, cost) }}, exam: m.exam, name: "mem0"}
+	said, err := server.Generate(ctx, []*schema.Message{schema.UserMessage(m.ID + ", " + q.ID + ": " + q.Text)})
+	if err != nil {
+		return "", fmt.Errorf("-mem0: %w", err)
+	}
+	if m.guessing {
+		return guessed, nil
+	}
+	return said.Content, nil
+}
+
+// finder is asked like a model, and answers with what a server finds.
+type finder struct {
+	model.ToolCallingChatModel // nil: nothing but Generate is called
+	find                       func() (string, error)
+}
+
+// Generate implements model.BaseChatModel.
+func (f finder) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
+	known, err := f.find()
+	out := schema.AssistantMessage(known, nil)
+	out.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{}}
+	return out, err
+}
+
+// guessed stands for what a memory finds whose cost is estimated: it has learnt nothing.
+var guessed = strings.Repeat("word ", shownTokens)
+
+// find returns as much of what the memory finds as is shown, in the order in which it was
+// said. Before it learns what was said until then, a session at a time; what the model refuses
+// is not learnt.
+func (m *memory) find(ctx context.Context, q *trial.Question, cost *backends.Usage) (string, error) {
 	for until := cmp.Or(q.After, len(m.Turns)); m.read < until; {
 		turns := nextTurns(m.Conversation, m.read, until)
 		m.read += len(turns.Messages)
 		m.now = m.Turns[m.read-1].Time
-		learnt, err := m.backend.Add(ctx, turns)
-		if err := m.fatal(err); err != nil {
+		if m.arm.name == "mem0" { // which has no field for the day and the speaker
+			for _, t := range turns.Messages {
+				t.Content = cmp.Or(t.Name, string(t.Role)) + ": " + t.Content
+				if !t.Time.IsZero() {
+					t.Content = t.Time.Format(dayLayout) + ", " + t.Content
+				}
+			}
+		}
+		learnt, err := m.Add(ctx, turns)
+		if err != nil && (m.arm.name == "mem0" || m.fatal(err) != nil) {
 			return "", err
 		} else if learnt != nil {
 			cost.Add(learnt.Usage)
 		}
 	}
-	if m.guessing && m.arm.learns { // nothing was learnt
-		return strings.Repeat("word ", shownTokens), nil
+	if m.guessing && m.arm.learns {
+		return guessed, nil
 	}
 	m.now = cmp.Or(q.Time, m.now)
-	found, err := m.backend.Search(ctx, &backends.SearchRequest{Scope: backends.Scope{UserID: m.ID}, Query: q.Text, TopK: shownTokens / 20, Kinds: m.arm.kinds})
+	found, err := m.Search(ctx, &backends.SearchRequest{Scope: backends.Scope{UserID: m.ID}, Query: q.Text, TopK: shownTokens / 20, Kinds: m.arm.kinds})
 	if err != nil {
 		return "", err
 	}
@@ -169,7 +210,7 @@ func (c *answersConfig) open(guessing bool) (*exam, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &exam{answersConfig: c, guessing: guessing, known: map[string]*schema.Message{}, of: map[string]scores{}}
+	e := &exam{answersConfig: c, guessing: guessing, known: map[string]*schema.Message{}, of: map[string]trial.Scores{}}
 	e.reader = &recorded{ToolCallingChatModel: chat, exam: e, name: cmp.Or(c.model, cfg.Model)}
 	e.judge = &recorded{ToolCallingChatModel: chat, exam: e, name: cmp.Or(c.judge, e.reader.name)}
 	name, how := c.replay, os.O_RDONLY
@@ -231,7 +272,7 @@ func (m *recorded) Generate(ctx context.Context, in []*schema.Message, opts ...m
 		one.Answer = guess(tokens, m.learns)
 	case m.replay != "":
 		m.stopped = errors.New("a call is not in the file: it was made with other flags, data, prompts or rankings, and -record makes it anew")
-	case m.cost.PromptTokens+m.cost.CompletionTokens+tokens > m.budget:
+	case m.spent()+tokens > m.budget:
 		m.stopped = errors.New("the -budget is spent: with a higher one and the same -record it goes on, and asks nothing twice")
 	default:
 		one.Answer, err = m.ToolCallingChatModel.Generate(ctx, in, append(opts, model.WithModel(m.name))...)

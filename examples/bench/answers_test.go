@@ -228,7 +228,7 @@ q1,recall,Which bread today?,(a),"['(a) Rye.', '(b) Spelt, with a longer text.']
 	require.Contains(t, printed, "| full | 2 | 100.0 | 34.2–100.0 | 0 |")
 	require.Contains(t, printed, "| bm25 | 2 | 100.0 |")
 	all := strings.Join(shown, "\n")
-	require.NotContains(t, all, "baker", "what describes the user is shown to nobody")
+	require.NotContains(t, all, "baker", "what describes the user is shown to no arm")
 	require.Contains(t, all, "<memory>\n- user: I bake rye bread.\n- assistant: Rye is healthy.\n")
 	require.Contains(t, all, ": Bakes bread.\n")
 	require.NotContains(t, shown[2], "spelt", "the first question is asked before that was said")
@@ -291,7 +291,9 @@ func TestAMem0ServerIsAskedOnceAndReplayed(t *testing.T) {
 			}
 			fmt.Fprint(w, `{"results":[]}`)
 		case r.URL.Path == "/search":
-			_ = json.NewEncoder(w).Encode(map[string]any{"results": []any{map[string]any{"id": "1", "memory": told[in.Filters["user_id"]], "score": 0.9}}})
+			user := in.Filters["user_id"]
+			row := map[string]any{"id": "1", "memory": told[user], "score": 0.9, "user_id": user}
+			_ = json.NewEncoder(w).Encode(map[string]any{"results": []any{row}})
 		default:
 			w.WriteHeader(http.StatusNotFound)
 		}

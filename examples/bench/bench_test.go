@@ -5,7 +5,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/testredis"
+	"github.com/einomem/einomem/middleware"
 )
 
 // program runs the program and returns what it printed.
@@ -136,24 +136,25 @@ func TestLocomoAnchors(t *testing.T) {
 		found, err := tt.rank(t.Context(), s)
 		require.NoError(t, err)
 		require.NoError(t, s.remove())
-		t.Log(found.foundCells()...)
+		t.Log(found.FoundCells()...)
 		require.Len(t, found, 997)
 		for i, least := range tt.least[:4] {
-			require.GreaterOrEqual(t, found.mean(1+i), least, "%s, recall@%d", tt.name, depths[1+i])
+			require.GreaterOrEqual(t, found.Mean(1+i), least, "%s, recall@%d", tt.name, trial.Depths[1+i])
 		}
-		require.GreaterOrEqual(t, 100*found.mean(len(depths)), tt.least[4], "%s, MRR", tt.name)
+		require.GreaterOrEqual(t, 100*found.Mean(len(trial.Depths)), tt.least[4], "%s, MRR", tt.name)
 	}
 	require.Greater(t, evidenceAt(t, conversations, 1000), 80.0)
 }
 
 // evidenceAt returns the percent of the evidence that notes of so many tokens show.
 func evidenceAt(t *testing.T, conversations []trial.Conversation, budget int) float64 {
-	var shown scores
+	var shown trial.Scores
 	require.NoError(t, remember(t.Context(), conversations, func(backend backends.Backend) (err error) {
-		shown, err = (&arm{"", conversations}).notes(t.Context(), backend, budget)
+		cfg := &middleware.Config{Backend: backend, NoteTokens: budget}
+		shown, err = askAll(t.Context(), cfg, (&arm{"", conversations}).questions())
 		return err
 	}))
-	return shown.mean(0)
+	return shown.Mean(0)
 }
 
 // Answers of hundreds of words leave room in a note for what the user said.
@@ -162,33 +163,6 @@ func TestNotesOfChatsWithLongAnswers(t *testing.T) {
 	require.NoError(t, err)
 	conversations[0].Questions = conversations[0].Questions[:50]
 	require.Greater(t, evidenceAt(t, conversations[:1], 1000), 45.0)
-}
-
-func TestScores(t *testing.T) {
-	require.Equal(t, []any{0, "0.0 / 0.0 / 0.0 / 0.0 / 0.0", "0.000", "0.0–0.0", "0.0–0.0", "0.000–0.000"}, scores{}.foundCells(), "no division by zero")
-	all := scores{
-		{"c", "x", found([]string{"x", "a", "y", "b"}, []string{"a", "b", "c"})}, // two of three, the first at place 2
-		{"c", "y", found(nil, []string{"a"})},
-		{"c", "x", found(append(make([]string, 5), "a"), []string{"a"})}, // at place 6
-	}
-	require.Equal(t, []any{3, "0.0 / 22.2 / 55.6 / 55.6 / 55.6", "0.222"}, all.foundCells()[:3], "(1/2 + 0 + 1/6) / 3")
-	var names []string
-	all.byCategory(func(name string, of scores) { names = append(names, fmt.Sprint(name, len(of))) })
-	require.Equal(t, []string{"x2", "y1"}, names)
-	all[:1].byCategory(func(string, scores) { t.Error("one category is all") })
-}
-
-// The mean of a hundred values with deviation 1/2 has one of 1/20: 95 % are within 1.96 of that.
-func TestBootstrap(t *testing.T) {
-	values := slices.Concat(make([]float64, 50), slices.Repeat([]float64{1}, 50))
-	low, high := bootstrap(values)
-	require.InDelta(t, 0.5-1.96/20, low, 0.02)
-	require.InDelta(t, 0.5+1.96/20, high, 0.02)
-	again, _ := bootstrap(values)
-	require.Equal(t, low, again)
-	low, high = bootstrap(slices.Repeat([]float64{0.7}, 9))
-	require.InDelta(t, 0.7, low, 1e-9)
-	require.InDelta(t, 0.7, high, 1e-9)
 }
 
 func TestReme(t *testing.T) {
@@ -228,11 +202,11 @@ func TestRemeAnchors(t *testing.T) {
 
 func TestRedis(t *testing.T) {
 	srv := testredis.Need(t).Start(t)
-	m := &trial.Comparison{Sizes: [][2]int{{600, 1}, {20, 5}}, Clients: []int{1, 4}, Dim: 96, Queries: 20, Writes: 40}
-	all, err := systems(t.Context(), srv.URL())
+	m := &comparison{sizes: [][2]int{{600, 1}, {20, 5}}, clients: []int{1, 4}, dim: 96, queries: 20, writes: 40}
+	all, err := places(t.Context(), srv.URL())
 	require.NoError(t, err)
 	var out bytes.Buffer
-	require.NoError(t, m.Print(t.Context(), &out, all))
+	require.NoError(t, m.print(t.Context(), &out, all))
 	cells := map[string][]string{} // of the rows of searches
 	for line := range strings.Lines(out.String()) {
 		if row := strings.Split(line, " | "); len(row) == 8 {
@@ -252,10 +226,13 @@ func TestRedis(t *testing.T) {
 		require.Equal(t, "1.000 |\n", float32s[7], "all vectors are compared, none is rounded")
 		require.Greater(t, int8s[7], "0.9")
 		require.Empty(t, strings.Trim(lexical[7], " |\n"), "nothing to compare with")
-		require.Greater(t, number(float32s[6]), 4*m.Dim, "bytes in the process")
+		require.Greater(t, number(float32s[6]), 4*m.dim, "bytes in the process")
 		require.Greater(t, number(float32s[5]), number(int8s[5]), "bytes")
 		require.Greater(t, number(int8s[5]), number(lexical[5]), "bytes")
 	}
+	require.Len(t, m.latency.Lines, 2*3, "places, contents")
+	require.Equal(t, "sqlite, lexical", m.latency.Lines[0].Name)
+	require.Len(t, m.latency.Lines[0].Points, 1, "searches of one user")
 	left, err := srv.Client(t).DBSize(t.Context()).Result()
 	require.NoError(t, err)
 	require.Zero(t, left, "nothing is left on the server")

@@ -8,13 +8,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/hooks"
@@ -31,19 +31,19 @@ func printEvidence(ctx context.Context, b *bench, arms []arm) error {
 	for _, a := range arms {
 		err := remember(ctx, a.conversations, func(backend backends.Backend) error {
 			for _, budget := range budgets {
-				notes, err := a.notes(ctx, backend, budget)
+				notes, err := askAll(ctx, &middleware.Config{Backend: backend, NoteTokens: budget}, a.questions())
 				if err != nil {
 					return err
 				}
-				row := func(name string, of scores) {
-					trial.Row(b.out, fmt.Sprint(budget, " tokens", name, a.name), len(of), fmt.Sprintf("%.1f", of.mean(0)), of.interval(0, "%.1f"),
-						fmt.Sprintf("%.0f", of.mean(1)), fmt.Sprintf("%.1f", of.mean(2)))
+				row := func(name string, of trial.Scores) {
+					trial.Row(b.out, fmt.Sprint(budget, " tokens", name, a.name), len(of), fmt.Sprintf("%.1f", of.Mean(0)), of.Interval(0, "%.1f"),
+						fmt.Sprintf("%.0f", of.Mean(1)), fmt.Sprintf("%.1f", of.Mean(2)))
 				}
 				row("", notes)
 				if budget == 1000 {
-					notes.byCategory(func(name string, of scores) { row(", "+name, of) })
+					notes.ByCategory(func(name string, of trial.Scores) { row(", "+name, of) })
 				}
-				chart.Add("default backend"+a.name, float64(budget), notes.mean(0))
+				chart.Add("default backend"+a.name, float64(budget), notes.Mean(0))
 			}
 			return nil
 		})
@@ -54,23 +54,14 @@ func printEvidence(ctx context.Context, b *bench, arms []arm) error {
 	return b.draw("evidence", &chart)
 }
 
-// notes asks each conversation its questions. The columns are the percent of the evidence that
-// is in the note, its tokens and its bullets.
-func (a *arm) notes(ctx context.Context, backend backends.Backend, budget int) (out scores, err error) {
-	err = read(ctx, &middleware.Config{Backend: backend, NoteTokens: budget}, func(ask asker) error {
-		for _, c := range a.conversations {
-			for _, q := range c.Questions {
-				n, err := ask(c.ID, q.Text)
-				if err != nil {
-					return err
-				}
-				figures := []float64{100 * shown(&n, &q), float64(compaction.Estimate(n.Text)), float64(len(n.Hits))}
-				out = append(out, score{c.ID, q.Category, figures})
-			}
+// questions are those of each conversation, by their own categories.
+func (a *arm) questions() (out []asked) {
+	for _, c := range a.conversations {
+		for _, q := range c.Questions {
+			out = append(out, asked{c.ID, q.Category, q})
 		}
-		return nil
-	})
-	return out, err
+	}
+	return out
 }
 
 // shown returns the share of the evidence that a note shows.
@@ -86,27 +77,19 @@ func shown(n *hooks.Note, q *trial.Question) float64 {
 
 // remember has the default backend keep conversations word for word, each for a user of its
 // own, without a model, an embedder or anything else that is not the default.
-func remember(ctx context.Context, conversations []trial.Conversation, do func(backends.Backend) error) (err error) {
-	s, err := openSQLite(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.remove()) }()
-	backend, err := mem0.New(ctx, &mem0.Config{Store: s})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
-	for _, c := range conversations {
-		for stored := 0; stored < len(c.Turns); {
-			req := nextTurns(&c, stored, len(c.Turns))
-			if _, err := backend.Add(ctx, req); err != nil {
-				return fmt.Errorf("%s: %w", c.ID, err)
+func remember(ctx context.Context, conversations []trial.Conversation, do func(backends.Backend) error) error {
+	return withBackend(ctx, openSQLite, func(_ *opened, backend backends.Backend) error {
+		for _, c := range conversations {
+			for stored := 0; stored < len(c.Turns); {
+				req := nextTurns(&c, stored, len(c.Turns))
+				if _, err := backend.Add(ctx, req); err != nil {
+					return fmt.Errorf("%s: %w", c.ID, err)
+				}
+				stored += len(req.Messages)
 			}
-			stored += len(req.Messages)
 		}
-	}
-	return do(backend)
+		return do(backend)
+	})
 }
 
 // nextTurns returns the turns from one on, up to another, of one session, at most 50.
@@ -122,11 +105,15 @@ func nextTurns(c *trial.Conversation, from, until int) *backends.AddRequest {
 	return req
 }
 
-// asker returns what a reply to a user is shown.
-type asker func(user, said string) (hooks.Note, error)
+// asked is what a user says, whose own conversation is the memory.
+type asked struct {
+	user, category string
+	trial.Question
+}
 
-// read has do ask for notes, as the program of an agent does.
-func read(ctx context.Context, cfg *middleware.Config, do func(asker) error) error {
+// askAll has replies prepared as the program of an agent does. The columns are the percent of
+// the evidence that is in the note, its tokens, its bullets, and 100 if any evidence is in it.
+func askAll(ctx context.Context, cfg *middleware.Config, all []asked) (out trial.Scores, err error) {
 	var note hooks.Note
 	var failed error
 	cfg.SearchTimeout = -1
@@ -134,13 +121,19 @@ func read(ctx context.Context, cfg *middleware.Config, do func(asker) error) err
 	cfg.OnError = func(_ context.Context, _ string, err error) { failed = errors.Join(failed, err) }
 	mem, err := middleware.New(ctx, cfg)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ask := func(user, said string) (hooks.Note, error) {
+	defer func() { err = errors.Join(err, mem.Close(ctx)) }()
+	for _, q := range all {
 		note = hooks.Note{} // a greeting has none
-		ctx := middleware.WithScope(ctx, middleware.Scope{UserID: user, SessionID: "questions"})
-		_, err := mem.Prepare(ctx, []*schema.Message{schema.UserMessage(said)})
-		return note, errors.Join(err, failed)
+		ctx := middleware.WithScope(ctx, middleware.Scope{UserID: q.user, SessionID: "questions"})
+		_, err := mem.Prepare(ctx, []*schema.Message{schema.UserMessage(q.Text)})
+		if err := errors.Join(err, failed); err != nil {
+			return nil, err
+		}
+		share := shown(&note, &q.Question)
+		figures := []float64{100 * share, float64(compaction.Estimate(note.Text)), float64(len(note.Hits)), 100 * math.Ceil(share)}
+		out = append(out, trial.Score{Conversation: q.user, Category: q.category, Columns: figures})
 	}
-	return errors.Join(do(ask), mem.Close(ctx))
+	return out, nil
 }

@@ -27,6 +27,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
@@ -42,7 +43,8 @@ type bench struct {
 	out    io.Writer
 
 	answers answersConfig
-	server  serverConfig
+	clients int           // that ask a server at once
+	time    time.Duration // for how long
 }
 
 // open opens a store with nothing in it: on the server, if there is one.
@@ -69,7 +71,7 @@ var measurements = []struct {
 	{"notes", "-data PATH [-format NAME]: for what a reply is shown a note, and whether the answer is in it", printNotes},
 	{"answers", "-data PATH [-format NAME] …: how many questions a model answers from what each memory knows; -help lists the flags", printAnswers},
 	{"redis", "[-redis URL] [-plots FOLDER]: searches and writes in Redis, beside a SQLite file", printRedis},
-	{"server", "[-redis URL] [-clients N] [-slow N] [-for TIME]: memory over HTTP, asked by many clients at once", printServer},
+	{"server", "[-redis URL] [-clients N] [-for TIME]: memory over HTTP, asked by many clients at once", printServer},
 }
 
 func main() {
@@ -91,7 +93,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		flags.StringVar(&b.plots, "plots", "", "the `folder` to draw plots into, as SVG")
 		flags.StringVar(&b.url, "redis", "", "the `URL` of a server without other users")
 		b.answers.register(flags)
-		b.server.register(flags)
+		flags.IntVar(&b.clients, "clients", 200, "server: how many clients ask at once")
+		flags.DurationVar(&b.time, "for", time.Minute, "server: for how `long`")
 		if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
 			return 0
 		} else if err != nil || flags.NArg() > 0 {

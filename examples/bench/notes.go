@@ -6,11 +6,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/middleware"
 )
@@ -50,20 +48,21 @@ func printNotes(ctx context.Context, b *bench) (err error) {
 		return fmt.Errorf("%s has %d conversations: questions of another one need two", b.data, len(conversations))
 	}
 	trial.Head(b.out, "threshold", "empty: adversarial %", "foreign %", "everyday %", "answerable %", "an answer is in the note %", "tokens a note")
+	questions := sorted(conversations)
 	return remember(ctx, conversations, func(backend backends.Backend) error {
 		for _, threshold := range thresholds {
-			all, err := askAll(ctx, backend, threshold, conversations)
+			all, err := askAll(ctx, &middleware.Config{Backend: backend, Threshold: threshold}, questions)
 			if err != nil {
 				return err
 			}
 			row := []any{threshold}
 			for _, sort := range sorts {
-				asked := all.of(func(s *score) bool { return s.category == sort })
-				row = append(row, percent(len(asked.of(isEmpty)), len(asked)))
+				asked := all.Of(func(s trial.Score) bool { return s.Category == sort })
+				row = append(row, percent(len(asked.Of(isEmpty)), len(asked)))
 			}
-			answers := all.of(func(s *score) bool { return s.category == answerable })
-			notes := all.of(func(s *score) bool { return !isEmpty(s) })
-			trial.Row(b.out, append(row, fmt.Sprintf("%.1f", answers.mean(1)), int(notes.mean(2)))...)
+			answers := all.Of(func(s trial.Score) bool { return s.Category == answerable })
+			notes := all.Of(func(s trial.Score) bool { return !isEmpty(s) })
+			trial.Row(b.out, append(row, fmt.Sprintf("%.1f", answers.Mean(3)), int(notes.Mean(1)))...)
 		}
 		return nil
 	})
@@ -71,30 +70,23 @@ func printNotes(ctx context.Context, b *bench) (err error) {
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(max(1, of))) }
 
-func isEmpty(s *score) bool { return s.columns[0] == 0 }
+func isEmpty(s trial.Score) bool { return s.Columns[2] == 0 }
 
-// askAll asks each conversation the questions of each sort, which are the categories. The
-// columns are the bullets of the note, 100 if it has an answer, and its tokens.
-func askAll(ctx context.Context, backend backends.Backend, threshold float64, conversations []trial.Conversation) (out scores, err error) {
-	err = read(ctx, &middleware.Config{Backend: backend, Threshold: threshold}, func(ask asker) error {
-		for i, c := range conversations {
-			next := conversations[(i+1)%len(conversations)]
-			for sort, questions := range map[string][]trial.Question{
-				adversarial: spread(c.Questions, true), foreign: spread(next.Questions, false), everyday: everydayRequests, answerable: spread(c.Questions, false),
-			} {
-				for _, q := range questions {
-					n, err := ask(c.ID, q.Text)
-					if err != nil {
-						return err
-					}
-					figures := []float64{float64(len(n.Hits)), 100 * math.Ceil(shown(&n, &q)), float64(compaction.Estimate(n.Text))}
-					out = append(out, score{c.ID, sort, figures})
-				}
+// sorted returns the requests of each sort, which are the categories.
+func sorted(conversations []trial.Conversation) (out []asked) {
+	for i, c := range conversations {
+		next := conversations[(i+1)%len(conversations)]
+		of := map[string][]trial.Question{
+			adversarial: spread(c.Questions, true), foreign: spread(next.Questions, false),
+			everyday: everydayRequests, answerable: spread(c.Questions, false),
+		}
+		for _, sort := range sorts {
+			for _, q := range of[sort] {
+				out = append(out, asked{c.ID, sort, q})
 			}
 		}
-		return nil
-	})
-	return out, err
+	}
+	return out
 }
 
 // spread returns at most perConversation of the questions that are adversarial or are not,

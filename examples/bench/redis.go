@@ -6,9 +6,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/cloudwego/eino/components/embedding"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -16,84 +23,291 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
+// comparison stores, searches and writes the same memories in several places.
+type comparison struct {
+	sizes           [][2]int // the memories of a user, and the users
+	clients         []int    // that write at the same time, each for a user of its own
+	dim             int      // components of a vector
+	queries, writes int
+	// latency gets a point for each search of one user: the p50, in ms, over the memories.
+	latency trial.Chart
+}
+
 // printRedis measures memory in Redis beside memory in a SQLite file: searches of one
 // user and of many, warm and cold; writes by many clients at once; bytes.
 func printRedis(ctx context.Context, b *bench) error {
-	all, err := systems(ctx, b.url)
+	places, err := places(ctx, b.url)
 	if err != nil {
 		return err
 	}
-	full := trial.Full()
-	return errors.Join(full.Print(ctx, b.out, all), b.draw("latency", &full.Latency))
-}
-
-// systems returns einomem in each place, with and without vectors.
-func systems(ctx context.Context, url string) ([]*trial.System, error) {
-	stores, err := places(ctx, url)
-	var out []*trial.System
-	for _, p := range stores {
-		out = append(out, system(p, "lexical", false, false), system(p, "float32", true, false), system(p, "int8", true, true))
+	full := &comparison{
+		sizes: [][2]int{{1000, 1}, {10_000, 1}, {100_000, 1}, {100, 1000}}, clients: []int{1, 8, 64}, dim: 1536, queries: 200, writes: 2000,
+		latency: trial.Chart{Title: "A search of one user, warm", X: "memories", Y: "p50, ms"},
 	}
-	return out, err
+	return errors.Join(full.print(ctx, b.out, places), b.draw("latency", &full.latency))
 }
 
-func system(p place, how string, vectors, rounded bool) *trial.System {
-	create := func(ctx context.Context, c *trial.Corpus) (*trial.Place, error) {
-		s, err := p.open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		cfg := &recall.Config{Records: s, Int8: rounded, MaxBytes: 16 << 30}
-		if vectors {
-			cfg.Embedder, cfg.EmbeddingModel = embedder{c}, "made-up"
-		}
-		open := func(ctx context.Context) (trial.Memories, error) {
-			ranker, err := recall.New(ctx, cfg)
-			return &memories{ranker, s, 10}, err
-		}
-		return &trial.Place{Open: open, Bytes: s.bytes, Remove: s.remove}, nil
-	}
-	return &trial.System{Name: p.name, How: how, Vectors: vectors, Most: p.most, New: create}
+// way is how memories are found: by words alone, or also by vectors, which are rounded or not.
+type way struct {
+	name             string
+	vectors, rounded bool
 }
 
-// memories are stored by one batch a call, and found by a Ranker.
-type memories struct {
-	*recall.Ranker
-	records store.Records
-	top     int // how many a query finds at most
-}
+var ways = []way{{"lexical", false, false}, {"float32", true, false}, {"int8", true, true}}
 
-// Prepare implements trial.Memories.
-func (m *memories) Prepare(ctx context.Context, ids, texts []string) (trial.Put, error) {
-	vectors, space, err := m.Embed(ctx, texts)
-	return func(ctx context.Context, user, begin, end int) error {
-		batch := &store.Batch{Embedding: space}
-		for i := begin; i < end; i++ {
-			rec := &store.Record{Memory: backends.Memory{ID: ids[i], Kind: backends.KindFact, Text: texts[i]}}
-			if vectors != nil {
-				rec.Vector = vectors[i]
+// print prints a table of searches and one of writes.
+func (c *comparison) print(ctx context.Context, out io.Writer, places []place) error {
+	trial.Head(out, "where", "memories × users", "how", "warm p50 / p95 / p99 ms", "cold p50 / p95 ms", "bytes stored", "held", "recall@10")
+	for _, size := range c.sizes {
+		memories, users := size[0], size[1]
+		corpus := trial.NewCorpus(memories*users, c.queries, c.dim)
+		err := eachWay(ctx, places, corpus, func(m *measured) error {
+			if m.most > 0 && len(corpus.Texts) > m.most {
+				return nil
 			}
-			batch.Mutations = append(batch.Mutations, store.Put(rec))
+			if err := m.search(ctx, users); err != nil {
+				return err
+			}
+			if users == 1 {
+				c.latency.Add(m.place.name+", "+m.way.name, float64(memories), m.warm.P50)
+			}
+			trial.Row(out, m.place.name, fmt.Sprintf("%d × %d", memories, users), m.way.name,
+				fmt.Sprintf("%.2f / %.2f / %.2f", m.warm.P50, m.warm.P95, m.warm.P99),
+				fmt.Sprintf("%.1f / %.1f", m.cold.P50, m.cold.P95), m.stored, m.held, m.recall10)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		_, err := m.records.Apply(ctx, userOf(user), batch)
-		return err
-	}, err
+	}
+	fmt.Fprintln(out)
+	trial.Head(out, "where", "how", "clients", "adds a second (p50 / p95 ms)")
+	for _, clients := range c.clients {
+		err := eachWay(ctx, places, trial.NewCorpus(c.writes, 1, c.dim), func(m *measured) error {
+			perSecond, took, err := m.write(ctx, clients)
+			if err == nil {
+				trial.Row(out, m.place.name, m.way.name, clients, fmt.Sprintf("%.0f (%.2f / %.2f)", perSecond, took.P50, took.P95))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Search implements trial.Memories.
-func (m *memories) Search(ctx context.Context, user int, query string) (found []string, err error) {
-	resp, err := m.Ranker.Search(ctx, userOf(user), &backends.SearchRequest{Query: query, TopK: m.top})
+// eachWay has do measure each way in each place, with nothing stored there before and after.
+func eachWay(ctx context.Context, places []place, c *trial.Corpus, do func(*measured) error) error {
+	for _, p := range places {
+		for _, w := range ways {
+			at, err := p.open(ctx)
+			if err == nil {
+				err = errors.Join(do(&measured{place: p, way: w, opened: at, Corpus: c}), at.remove())
+			}
+			if err != nil {
+				return fmt.Errorf("%s, %s, %d memories: %w", p.name, w.name, len(c.Texts), err)
+			}
+		}
+	}
+	return nil
+}
+
+// measured is what searches of a corpus cost and find, in one place and one way.
+type measured struct {
+	place
+	way
+	*opened
+	*trial.Corpus
+
+	warm     trial.Quantiles // of a search, when all is in the process
+	cold     trial.Quantiles // of the first answer in a new process
+	recall10 string          // 0 to 1, of vectors, against comparing all; empty: not measured
+	stored   int64           // bytes a memory outside the process
+	held     int64           // bytes a memory in the process
+}
+
+// start runs do with what a new process begins with: a ranker that has loaded nothing.
+func (m *measured) start(ctx context.Context, do func(*recall.Ranker) error) (err error) {
+	cfg := &recall.Config{Records: m.opened, Int8: m.rounded, MaxBytes: 16 << 30}
+	if m.vectors {
+		cfg.Embedder, cfg.EmbeddingModel = embedder{m.Corpus}, "made-up"
+	}
+	ranker, err := recall.New(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ranker.Close()) }()
+	return do(ranker)
+}
+
+// search stores the corpus, of which each user has an equal part, and searches it.
+func (m *measured) search(ctx context.Context, users int) error {
+	empty, err := m.bytes()
+	if err != nil {
+		return err
+	}
+	if err := m.start(ctx, func(r *recall.Ranker) error { return m.fill(ctx, r, users) }); err != nil {
+		return err
+	}
+	full, err := m.bytes()
+	if err != nil {
+		return err
+	}
+	m.stored = (full - empty) / int64(len(m.Texts))
+	if err := m.begin(ctx, users); err != nil {
+		return err
+	}
+	before := heap()
+	return m.start(ctx, func(r *recall.Ranker) error {
+		for user := range users { // each is loaded
+			if _, err := find(ctx, r, user, m.Queries[0], 10); err != nil {
+				return err
+			}
+		}
+		m.held = max(0, heap()-before) / int64(len(m.Texts))
+		rnd := rand.New(rand.NewPCG(4, 4))
+		var times []time.Duration
+		for _, q := range m.Queries {
+			user, began := rnd.IntN(users), time.Now()
+			if _, err := find(ctx, r, user, q, 10); err != nil {
+				return err
+			}
+			times = append(times, time.Since(began))
+		}
+		m.warm = trial.QuantilesOf(times)
+		if !m.vectors || users > 1 {
+			return nil
+		}
+		return m.compare(ctx, r)
+	})
+}
+
+// fill stores the corpus, many memories at a time.
+func (m *measured) fill(ctx context.Context, r *recall.Ranker, users int) error {
+	each := len(m.Texts) / users
+	for user := range users {
+		for begin := user * each; begin < (user+1)*each; begin += 500 {
+			batch, err := m.batch(ctx, r, begin, min(begin+500, (user+1)*each))
+			if err != nil {
+				return err
+			}
+			if _, err := m.Apply(ctx, userOf(user), batch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// batch returns what stores a part of the corpus, with its vectors.
+func (m *measured) batch(ctx context.Context, r *recall.Ranker, begin, end int) (*store.Batch, error) {
+	vectors, space, err := r.Embed(ctx, m.Texts[begin:end])
+	batch := &store.Batch{Embedding: space}
+	for i := begin; i < end; i++ {
+		rec := &store.Record{Memory: backends.Memory{ID: m.IDs[i], Kind: backends.KindFact, Text: m.Texts[i]}}
+		if vectors != nil {
+			rec.Vector = vectors[i-begin]
+		}
+		batch.Mutations = append(batch.Mutations, store.Put(rec))
+	}
+	return batch, err
+}
+
+// coldRuns and coldFor bound how often a cold search is repeated: a big partition takes
+// seconds.
+const (
+	coldRuns = 20
+	coldFor  = 10 * time.Second
+)
+
+// begin times the first search of new processes.
+func (m *measured) begin(ctx context.Context, users int) error {
+	var times []time.Duration
+	for began := time.Now(); len(times) == 0 || len(times) < coldRuns && time.Since(began) < coldFor; {
+		n, started := len(times), time.Now()
+		err := m.start(ctx, func(r *recall.Ranker) error {
+			_, err := find(ctx, r, n%users, m.Queries[n%len(m.Queries)], 10)
+			times = append(times, time.Since(started))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	m.cold = trial.QuantilesOf(times)
+	return nil
+}
+
+// compare counts what vectors find of the nearest memories.
+func (m *measured) compare(ctx context.Context, r *recall.Ranker) error {
+	queries, mean := m.Strange[:min(50, len(m.Strange))], 0.0
+	for i, exact := range m.Exact(queries, 10) {
+		found, err := find(ctx, r, 0, queries[i], 10)
+		if err != nil {
+			return err
+		}
+		n := len(slices.DeleteFunc(found, func(id string) bool { return !slices.Contains(exact, id) }))
+		mean += float64(n) / float64(len(exact)*len(queries))
+	}
+	m.recall10 = fmt.Sprintf("%.3f", mean)
+	return nil
+}
+
+// write has clients store the memories of a corpus, one at a time, each for a user of its own.
+func (m *measured) write(ctx context.Context, clients int) (perSecond float64, took trial.Quantiles, err error) {
+	var all *store.Batch
+	err = m.start(ctx, func(r *recall.Ranker) (err error) {
+		all, err = m.batch(ctx, r, 0, len(m.Texts))
+		return err
+	})
+	if err != nil {
+		return 0, took, err
+	}
+	began, each := time.Now(), make([]time.Duration, len(m.Texts))
+	working, ctx := errgroup.WithContext(ctx)
+	for client := range clients {
+		working.Go(func() error {
+			for n := client; n < len(each); n += clients {
+				began := time.Now()
+				one := &store.Batch{Embedding: all.Embedding, Mutations: all.Mutations[n : n+1]}
+				if _, err := m.Apply(ctx, userOf(client), one); err != nil {
+					return err
+				}
+				each[n] = time.Since(began)
+			}
+			return nil
+		})
+	}
+	err = working.Wait()
+	return float64(len(each)) / time.Since(began).Seconds(), trial.QuantilesOf(each), err
+}
+
+// find returns the ids of the memories of a user that answer a query, the best first.
+func find(ctx context.Context, r *recall.Ranker, user int, query string, top int) ([]string, error) {
+	resp, err := r.Search(ctx, userOf(user), &backends.SearchRequest{Query: query, TopK: top})
 	if err != nil {
 		return nil, err
 	}
-	for i := range resp.Hits {
-		found = append(found, resp.Hits[i].ID)
+	found := make([]string, len(resp.Hits))
+	for i, h := range resp.Hits {
+		found[i] = h.ID
 	}
 	return found, resp.Degraded
 }
 
 func userOf(n int) backends.Partition {
 	return backends.Partition{Namespace: "bench", Kind: backends.PartitionUser, ID: strconv.Itoa(n)}
+}
+
+// heap returns how many bytes of the heap are in use. Garbage is collected twice: what a
+// sync.Pool holds survives once.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
 }
 
 // embedder makes the vectors of a corpus.

@@ -29,7 +29,7 @@ func printRetrieval(ctx context.Context, b *bench) error {
 	case "reme":
 		arms = append(arms, arm{", when_to_use alone", changed(conversations, func(t *trial.Turn) { t.Text = "" })})
 	}
-	trial.Head(b.out, append([]string{"arm"}, foundHeader...)...)
+	trial.Head(b.out, append([]string{"arm"}, trial.FoundHeader...)...)
 	chart := trial.Chart{Title: "Recall on " + b.format, X: "memories found", Y: "% of the evidence"}
 	for _, a := range arms {
 		if err := a.printFound(ctx, b, &chart); err != nil {
@@ -59,8 +59,10 @@ func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err
 	if err := a.store(ctx, s); err != nil {
 		return err
 	}
-	row := func(label string, of scores) { trial.Row(b.out, append([]any{label + a.name}, of.foundCells()...)...) }
-	rank := func(label string, without ...string) (all scores) {
+	row := func(label string, of trial.Scores) {
+		trial.Row(b.out, append([]any{label + a.name}, of.FoundCells()...)...)
+	}
+	rank := func(label string, without ...string) (all trial.Scores) {
 		if err != nil {
 			return nil
 		}
@@ -70,14 +72,14 @@ func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err
 		return all
 	}
 	all := rank("all signals")
-	all.byCategory(func(name string, of scores) { row("all signals, "+name, of) })
+	all.ByCategory(func(name string, of trial.Scores) { row("all signals, "+name, of) })
 	none := rank("none", recall.Signals()...)
-	for i, k := range depths {
-		chart.Add("all signals"+a.name, float64(k), all.mean(i))
-		chart.Add("words alone"+a.name, float64(k), none.mean(i))
+	for i, k := range trial.Depths {
+		chart.Add("all signals"+a.name, float64(k), all.Mean(i))
+		chart.Add("words alone"+a.name, float64(k), none.Mean(i))
 	}
 	for _, c := range a.conversations[:min(20, len(a.conversations))] { // MemDaily has thousands
-		row("all signals, "+c.ID, all.of(func(s *score) bool { return s.conversation == c.ID }))
+		row("all signals, "+c.ID, all.Of(func(s trial.Score) bool { return s.Conversation == c.ID }))
 	}
 	if a.name != "" || b.format == "reme" { // experience has no signals
 		return err
@@ -128,20 +130,19 @@ func memoryOf(t *trial.Turn) backends.Memory {
 
 // rank has package recall rank what is stored for each question, with its defaults but for some
 // signals.
-func (a *arm) rank(ctx context.Context, records store.Records, without ...string) (out scores, err error) {
+func (a *arm) rank(ctx context.Context, records store.Records, without ...string) (out trial.Scores, err error) {
 	ranker, err := recall.New(ctx, &recall.Config{Records: records, Without: without})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ranker.Close()) }()
-	m := &memories{ranker, records, depths[len(depths)-1]}
 	for user, c := range a.conversations {
 		for _, q := range c.Questions {
-			results, err := m.Search(ctx, user, q.Text)
+			results, err := find(ctx, ranker, user, q.Text, trial.Depths[len(trial.Depths)-1])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.ID, err)
 			}
-			out = append(out, score{c.ID, q.Category, found(results, q.Evidence)})
+			out = append(out, trial.Score{Conversation: c.ID, Category: q.Category, Columns: trial.Found(results, q.Evidence)})
 		}
 	}
 	return out, nil

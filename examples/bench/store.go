@@ -14,10 +14,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/examples/internal/trial"
 )
 
 // place is where things are stored.
@@ -49,6 +49,19 @@ func places(ctx context.Context, url string) ([]place, error) {
 	return append(out, place{"redis", 0, open}), s.remove()
 }
 
+// withBackend has do use the default backend on a new store, with its defaults: nothing but words.
+func withBackend(ctx context.Context, open func(context.Context) (*opened, error), do func(*opened, backends.Backend) error) error {
+	s, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	backend, err := mem0.New(ctx, &mem0.Config{Store: s})
+	if err == nil {
+		err = errors.Join(do(s, backend), backend.Close(ctx))
+	}
+	return errors.Join(err, s.remove())
+}
+
 // openSQLite opens a new file, in which every commit is on disk.
 func openSQLite(ctx context.Context) (*opened, error) {
 	dir, err := os.MkdirTemp("", "einomem-bench-")
@@ -59,7 +72,15 @@ func openSQLite(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	bytes := func() (int64, error) { return trial.SizeOf(dir) }
+	bytes := func() (sum int64, err error) {
+		files, err := os.ReadDir(dir)
+		for _, f := range files {
+			if info, err := f.Info(); err == nil { // else it is gone
+				sum += info.Size()
+			}
+		}
+		return sum, err
+	}
 	remove := func() error { return errors.Join(s.Close(), os.RemoveAll(dir)) }
 	return &opened{s, bytes, remove}, nil
 }

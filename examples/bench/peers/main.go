@@ -87,9 +87,8 @@ func made(c *trial.Corpus) (trial.Conversation, chromem.EmbeddingFunc) {
 func compare(
 	ctx context.Context, out io.Writer, chats []trial.Conversation, systems []system, embed chromem.EmbeddingFunc,
 ) error {
-	all, questions := make([]measured, len(systems)), 0.0
+	all := make([]measured, len(systems))
 	for c := range chats {
-		questions += float64(len(chats[c].Questions))
 		for i := range systems {
 			if err := all[i].ask(ctx, &systems[i], &chats[c], embed); err != nil {
 				return fmt.Errorf("%s, conversation %d: %w", systems[i].name, c, err)
@@ -99,8 +98,8 @@ func compare(
 	trial.Head(out, "where", "finds by", "adding one, ms (×)", "search p50, ms (×)", "p95, ms (×)", "recall@5 / 10 %, MRR")
 	for i, s := range systems {
 		m, found := &all[i], ""
-		if m.at10 > 0 && !s.unranked {
-			found = fmt.Sprintf("%.1f / %.1f, %.3f", 100*m.at5/questions, 100*m.at10/questions, m.reciprocal/questions)
+		if m.found.Mean(at10) > 0 && !s.unranked {
+			found = fmt.Sprintf("%.1f / %.1f, %.3f", m.found.Mean(at5), m.found.Mean(at10), m.found.Mean(reciprocal))
 		}
 		trial.Row(out, s.name, s.finds, m.cell(&all[0], 0), m.cell(&all[0], 1), m.cell(&all[0], 2), found)
 	}
@@ -111,9 +110,11 @@ func compare(
 // measured is what conversations measure of a system.
 type measured struct {
 	times [][3]float64 // ms, a conversation: to add a message, the mean; p50 and p95 of a search
-	// Sums over questions: the part of the evidence among the first; 1 / rank of the best.
-	at5, at10, reciprocal float64
+	found trial.Scores
 }
+
+// Columns of trial.Found: the percent of the evidence among the first, and 1 / rank of the best.
+const at5, at10, reciprocal = 1, 2, len(trial.Depths)
 
 // ask adds a conversation to a new memory and asks its questions.
 func (m *measured) ask(ctx context.Context, s *system, c *trial.Conversation, embed chromem.EmbeddingFunc) (err error) {
@@ -143,27 +144,11 @@ func (m *measured) ask(ctx context.Context, s *system, c *trial.Conversation, em
 			return err
 		}
 		took[i] = time.Since(begin)
-		m.count(ids, q.Evidence)
+		m.found = append(m.found, trial.Score{Columns: trial.Found(ids[:min(top, len(ids))], q.Evidence)})
 	}
 	q := trial.QuantilesOf(took)
 	m.times = append(m.times, [3]float64{added, q.P50, q.P95})
 	return nil
-}
-
-// count adds what one question found.
-func (m *measured) count(ids, evidence []string) {
-	best := 0.0
-	for i, id := range ids[:min(top, len(ids))] {
-		if !slices.Contains(evidence, id) {
-			continue
-		}
-		best = max(best, 1/float64(i+1))
-		m.at10 += 1 / float64(len(evidence))
-		if i < 5 {
-			m.at5 += 1 / float64(len(evidence))
-		}
-	}
-	m.reciprocal += best
 }
 
 // cell is the median of one of the times, and of its ratios to those of another system.

@@ -58,18 +58,9 @@ func TestEachSystemFindsWhatAnswersAQuestion(t *testing.T) {
 		if err := m.ask(t.Context(), &s, &chat, words); err != nil {
 			t.Fatalf("%s: %v", s.name, err)
 		}
-		if m.reciprocal != 12 || m.at5 != 12 || m.at10 != 12 {
+		if len(m.found) != 12 || m.found.Mean(reciprocal) != 1 || m.found.Mean(at5) != 100 || m.found.Mean(at10) != 100 {
 			t.Errorf("%s, %s: %+v, not the one message with the word first", s.name, s.finds, m)
 		}
-	}
-}
-
-func TestEvidenceIsCountedByItsRank(t *testing.T) {
-	var m measured
-	m.count([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}, []string{"b", "f", "k", "x"})
-	m.count(nil, []string{"a"})
-	if m.at5 != 0.25 || m.at10 != 0.5 || m.reciprocal != 0.5 {
-		t.Errorf("%+v, not a quarter among five, a half among ten, and rank 2", m)
 	}
 }
 

@@ -3,8 +3,8 @@
 
 // Package trial is what benchmarks of einomem and of its peers share, so that they
 // store and search the same memories and print the same columns: made-up texts and
-// vectors, the exact answer to each query, one [Comparison] of all systems, the conversations
-// and questions of public data sets, timing, tables and charts.
+// vectors, the exact answer to each query, the conversations and questions of public data
+// sets, timing, tables and charts.
 package trial
 
 import (
@@ -100,10 +100,10 @@ func (c *Corpus) Vector(text string) []float32 {
 	return out
 }
 
-// exact returns, for each query, the ids of the k texts whose vectors are nearest to
+// Exact returns, for each query, the ids of the k texts whose vectors are nearest to
 // the query's, the nearest first. It compares each with each, and makes the vectors of
 // the texts as it goes, so that it needs no room for them.
-func (c *Corpus) exact(queries []string, k int) [][]string {
+func (c *Corpus) Exact(queries []string, k int) [][]string {
 	cosines := make([][]float32, len(queries)) // of each query, with each text
 	wanted := make([][]float32, len(queries))
 	for i, q := range queries {

@@ -6,8 +6,6 @@ package trial
 import (
 	"fmt"
 	"io"
-	"io/fs"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -32,32 +30,6 @@ func QuantilesOf(times []time.Duration) Quantiles {
 // Machine describes what a benchmark runs on.
 func Machine() string {
 	return fmt.Sprintf("%s, %s/%s, %d processors\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
-}
-
-// heap returns how many bytes of the heap are in use. Garbage is collected twice: what a
-// sync.Pool holds survives once.
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var s runtime.MemStats
-	runtime.ReadMemStats(&s)
-	return int64(s.HeapAlloc)
-}
-
-// SizeOf returns how many bytes the files below a folder have.
-func SizeOf(dir string) (int64, error) {
-	var sum int64
-	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			sum += info.Size()
-		}
-		return err
-	})
-	return sum, err
 }
 
 // Head prints the head of a table in Markdown. Rows follow.

@@ -6,7 +6,6 @@ package trial
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -16,7 +15,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -51,7 +49,7 @@ func TestTextsOfOneTopicAreNear(t *testing.T) {
 
 func TestNothingIsNearerThanTheExactAnswer(t *testing.T) {
 	c := NewCorpus(200, 6, 64)
-	for i, got := range c.exact(c.Queries, 10) {
+	for i, got := range c.Exact(c.Queries, 10) {
 		require.Len(t, got, 10)
 		cosine := func(id string) float32 {
 			return vek32.Dot(c.Vector(c.Texts[slices.Index(c.IDs, id)]), c.Vector(c.Queries[i]))
@@ -61,61 +59,7 @@ func TestNothingIsNearerThanTheExactAnswer(t *testing.T) {
 		}
 		require.True(t, slices.IsSortedFunc(got, func(a, b string) int { return cmp.Compare(cosine(b), cosine(a)) }), "the nearest first")
 	}
-	require.Len(t, NewCorpus(3, 1, 64).exact([]string{"q"}, 10)[0], 3, "no more than there are")
-}
-
-// halfMemories find the half of the nearest texts of a corpus, in a place that is a map.
-type halfMemories struct {
-	corpus *Corpus
-	stored *sync.Map
-	fails  error
-}
-
-func (m *halfMemories) Prepare(_ context.Context, ids, texts []string) (Put, error) {
-	return func(_ context.Context, user, begin, end int) error {
-		for i := begin; i < end; i++ {
-			m.stored.Store(fmt.Sprint(user, " ", ids[i]), texts[i])
-		}
-		return nil
-	}, nil
-}
-
-func (m *halfMemories) Search(_ context.Context, _ int, query string) ([]string, error) {
-	return m.corpus.exact([]string{query}, 5)[0], m.fails
-}
-
-func (m *halfMemories) Close() error { return nil }
-
-func TestComparison(t *testing.T) {
-	var places []*sync.Map
-	removed, fails := 0, error(nil)
-	system := &System{Name: "half", How: "vectors", Vectors: true, New: func(_ context.Context, c *Corpus) (*Place, error) {
-		stored := &sync.Map{}
-		places = append(places, stored)
-		return &Place{
-			Open:   func(context.Context) (Memories, error) { return &halfMemories{c, stored, fails}, nil },
-			Bytes:  func() (n int64, err error) { stored.Range(func(any, any) bool { n += 7; return true }); return n, nil },
-			Remove: func() error { removed++; return nil },
-		}, nil
-	}}
-	again := *system
-	again.Name, again.Most = "again", 200
-	m := &Comparison{Sizes: [][2]int{{200, 1}, {10, 20}, {201, 1}}, Clients: []int{1, 3}, Dim: 64, Queries: 4, Writes: 9}
-	var out strings.Builder
-	require.NoError(t, m.Print(t.Context(), &out, []*System{system, &again}))
-	require.Regexp(t, `(?m)^\| half \| 200 × 1 \| vectors \| [0-9./ ]+ \| [0-9./ ]+ \| 7 \| \d+ \| 0\.500 \|$`, out.String(), "half of the ten nearest")
-	require.Regexp(t, `(?m)^\| again \| 10 × 20 \| vectors \| [0-9./ ]+ \| [0-9./ ]+ \| 7 \| \d+ \|  \|$`, out.String(), "without recall for many users")
-	require.Regexp(t, `(?m)^\| again \| vectors \| 3 \| \d+ \([0-9./ ]+\) \|$`, out.String())
-	require.NotContains(t, out.String(), "| again | 201 × 1 |", "too many for it")
-	require.Equal(t, []string{"half, vectors", "again, vectors"}, []string{m.Latency.Lines[0].Name, m.Latency.Lines[1].Name})
-	require.Len(t, m.Latency.Lines[0].Points, 2, "searches of one user")
-	require.Len(t, places, 2*2+1+2*2, "each search and each number of clients has a new place")
-	require.Equal(t, len(places), removed)
-	_, last := places[2].Load("19 m000199")
-	require.True(t, last, "the twentieth user has the last ten texts")
-	fails = errors.New("down")
-	require.ErrorIs(t, m.Print(t.Context(), &out, []*System{system}), fails)
-	require.Equal(t, len(places), removed, "after a failure, too")
+	require.Len(t, NewCorpus(3, 1, 64).Exact([]string{"q"}, 10)[0], 3, "no more than there are")
 }
 
 // readAs writes files below a folder and reads one of them, or the folder, in a format.
@@ -395,6 +339,35 @@ func TestChart(t *testing.T) {
 	require.NotEmpty(t, (&Chart{}).SVG(), "nothing was measured")
 }
 
+func TestScores(t *testing.T) {
+	require.Equal(t, []any{0, "0.0 / 0.0 / 0.0 / 0.0 / 0.0", "0.000", "0.0–0.0", "0.0–0.0", "0.000–0.000"}, Scores{}.FoundCells(), "no division by zero")
+	all := Scores{
+		{"c", "x", Found([]string{"x", "a", "y", "b"}, []string{"a", "b", "c"})}, // two of three, the first at place 2
+		{"c", "y", Found(nil, []string{"a"})},
+		{"c", "x", Found(append(make([]string, 5), "a"), []string{"a"})}, // at place 6
+	}
+	require.Equal(t, []any{3, "0.0 / 22.2 / 55.6 / 55.6 / 55.6", "0.222"}, all.FoundCells()[:3], "(1/2 + 0 + 1/6) / 3")
+	var names []string
+	all.ByCategory(func(name string, of Scores) { names = append(names, fmt.Sprint(name, len(of))) })
+	require.Equal(t, []string{"x2", "y1"}, names)
+	all[:1].ByCategory(func(string, Scores) { t.Error("one category is all") })
+}
+
+// The mean of a hundred values with deviation 1/2 has one of 1/20: 95 % are within 1.96 of that.
+func TestBootstrap(t *testing.T) {
+	values := make(Scores, 100)
+	for i := range values {
+		values[i].Columns = []float64{float64(i % 2)}
+	}
+	low, high := values.bootstrap(0)
+	require.InDelta(t, 0.5-1.96/20, low, 0.02)
+	require.InDelta(t, 0.5+1.96/20, high, 0.02)
+	again, _ := values.bootstrap(0)
+	require.Equal(t, low, again)
+	same := slices.Repeat(Scores{{Columns: []float64{0.7}}}, 9)
+	require.Equal(t, "0.7–0.7", same.Interval(0, "%.1f"))
+}
+
 func TestQuantiles(t *testing.T) {
 	var times []time.Duration
 	for i := 101; i > 0; i-- {
@@ -402,20 +375,6 @@ func TestQuantiles(t *testing.T) {
 	}
 	require.Equal(t, Quantiles{P50: 51, P95: 96, P99: 100}, QuantilesOf(times))
 	require.Zero(t, QuantilesOf(nil))
-}
-
-func TestTheSizeOfAFolderIsThatOfAllFilesBelow(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "below"), 0o700))
-	for _, name := range []string{"a", "below/b"} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("12345"), 0o600))
-	}
-	size, err := SizeOf(dir)
-	require.NoError(t, err)
-	require.Equal(t, int64(10), size)
-	_, err = SizeOf(filepath.Join(dir, "missing"))
-	require.Error(t, err)
-	require.Positive(t, heap())
 }
 
 func TestTablesAreMarkdown(t *testing.T) {
