@@ -100,34 +100,31 @@ func retain(ctx context.Context, c *call) error {
 
 // check reads everything, prints what is damaged or missing, and fails if there is any.
 func check(ctx context.Context, c *call) error {
-	findings := 0
-	note := func(p backends.Partition, found []string, err error) error {
-		if err != nil {
-			found = append(found, err.Error())
-		}
-		findings += len(found)
-		c.findings("WHOSE FINDING", p, found)
-		return nil
-	}
+	count := 0
 	if file, ok := c.db.(*sqlitestore.Store); ok {
 		found, err := file.Check(ctx)
-		_ = note(backends.Partition{Kind: "file"}, found, err)
+		count += c.findings("WHOSE FINDING", backends.Partition{Kind: "file"}, found, err)
 	}
 	err := c.each(ctx, func(p backends.Partition) error {
 		found, err := inspect(ctx, c, p)
-		return note(p, found, err)
+		count += c.findings("WHOSE FINDING", p, found, err)
+		return nil
 	})
-	if err == nil && findings > 0 {
-		err = fmt.Errorf("%d findings: reindex rebuilds what a Redis server derives; what is lost comes back from a backup or an export", findings)
+	if err == nil && count > 0 {
+		err = fmt.Errorf("%d findings: reindex rebuilds what a Redis server derives; what is lost comes back from a backup or an export", count)
 	}
 	return c.print(map[string]int{"findings": 0}, err)
 }
 
-// findings prints what was found in a partition.
-func (c *call) findings(heads string, p backends.Partition, found []string) {
+// findings prints what was found in a partition, an error among them, and returns how much.
+func (c *call) findings(heads string, p backends.Partition, found []string, err error) int {
+	if err != nil {
+		found = append(found, err.Error())
+	}
 	for _, f := range found {
 		c.row(heads, finding{p, "", f}, where(p), f)
 	}
+	return len(found)
 }
 
 // inspect reads what a partition holds, and has a Redis server check what it derives.
@@ -159,7 +156,7 @@ func reindex(ctx context.Context, c *call) error {
 	}
 	return c.each(ctx, func(p backends.Partition) error {
 		found, err := db.Reindex(ctx, p)
-		c.findings("WHOSE REPAIRED", p, found)
+		c.findings("WHOSE REPAIRED", p, found, nil)
 		return err
 	})
 }

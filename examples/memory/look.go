@@ -70,34 +70,26 @@ func list(ctx context.Context, c *call) error {
 			return nil
 		})
 	case c.IsSet("session"):
-		return listMessages(ctx, c)
+		if _, err := c.db.Session(ctx, *c.whose, c.String("session")); err != nil {
+			return err
+		}
+		all, err := c.messages(ctx, *c.whose, c.String("session"))
+		for _, e := range all {
+			c.row("ID TIME ROLE TEXT", e, e.ID, e.Time, e.Role, short(e.Content))
+		}
+		return err
 	case c.Bool("sessions"):
-		return listSessions(ctx, c)
+		all, err := c.sessions(ctx, *c.whose)
+		for _, s := range all {
+			c.row("ID UPDATED MESSAGES UNLEARNT TITLE", s, s.ID, s.Updated, s.LastSeq, s.LastSeq-s.Watermark, s.Title)
+		}
+		return err
 	}
 	all, err := c.ranker.All(ctx, *c.whose)
 	for _, m := range all {
 		if (holds(m) || c.Bool("all")) && (!c.IsSet("kind") || slices.Contains(c.kinds(), m.Kind)) {
 			c.row("ID KIND SINCE HOLDS TEXT", m, m.ID, m.Kind, m.Since(), holds(m), text(m))
 		}
-	}
-	return err
-}
-
-func listSessions(ctx context.Context, c *call) error {
-	all, err := c.sessions(ctx, *c.whose)
-	for _, s := range all {
-		c.row("ID UPDATED MESSAGES UNLEARNT TITLE", s, s.ID, s.Updated, s.LastSeq, s.LastSeq-s.Watermark, s.Title)
-	}
-	return err
-}
-
-func listMessages(ctx context.Context, c *call) error {
-	if _, err := c.db.Session(ctx, *c.whose, c.String("session")); err != nil {
-		return err
-	}
-	all, err := c.messages(ctx, *c.whose, c.String("session"))
-	for _, e := range all {
-		c.row("ID TIME ROLE TEXT", e, e.ID, e.Time, e.Role, short(e.Content))
 	}
 	return err
 }

@@ -168,27 +168,23 @@ func (c *chat) list(ctx context.Context) error {
 	return err
 }
 
-// memories returns all that is stored of the user.
-func (c *chat) memories(ctx context.Context) (all []backends.Memory, err error) {
-	request := &backends.ListRequest{Scope: c.scope, Limit: 1000}
-	for more := true; more; more = request.Cursor != "" {
-		page, err := c.backend.List(ctx, request)
-		if err != nil {
-			return nil, err
-		}
-		all, request.Cursor = append(all, page.Memories...), page.Next
+// memories returns what is stored of the user.
+func (c *chat) memories(ctx context.Context) ([]backends.Memory, error) {
+	found, err := c.backend.List(ctx, &backends.ListRequest{Scope: c.scope, Limit: 1000})
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	return found.Memories, nil
 }
 
 // forget erases the turn that a memory is from: else it would be found again by what was
 // said. A new session begins, since this one shows it. A note shows how an id ends.
 func (c *chat) forget(ctx context.Context, id string) error {
-	all, err := c.memories(ctx)
+	named, err := c.memories(ctx)
 	if err != nil {
 		return err
 	}
-	named := slices.DeleteFunc(slices.Clone(all), func(m backends.Memory) bool { return !strings.HasSuffix(m.ID, id) })
+	named = slices.DeleteFunc(named, func(m backends.Memory) bool { return !strings.HasSuffix(m.ID, id) })
 	if len(named) != 1 {
 		return fmt.Errorf("the ids of %d memories end in %s: /memory shows them", len(named), id)
 	}
@@ -199,11 +195,6 @@ func (c *chat) forget(ctx context.Context, id string) error {
 		return err
 	}
 	fmt.Fprintf(c.out, "forgot %d memories of the turn of: %s\n", receipt.Memories, m.Text)
-	for _, other := range all {
-		if other.Origin.Turn != m.Origin.Turn && strings.Contains(other.Text, m.Text) {
-			fmt.Fprintf(c.out, "another turn repeats it: [%s] %s: %s\n", other.ID, other.Origin.Role, other.Text)
-		}
-	}
 	return c.begin(c.scope.UserID)
 }
 

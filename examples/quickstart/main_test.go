@@ -318,14 +318,6 @@ func TestAChatForgets(t *testing.T) {
 	assert.Contains(t, out, "I don't know: you have not told me.\nann> nothing was shown")
 	assert.Contains(t, out, "sister lives in Berlin.\"\nann> \n", "the rest is known")
 
-	out = chatting(t, db, "ann", "I was born in Lyon.", "Where was I born?", "/memory")
-	shown := bullets(out)
-	out = chatting(t, db, "ann", "/forget "+shown[len(shown)-1][1])
-	repeats := regexp.MustCompile(`another turn repeats it: \[(\S+)\] assistant: You told me: "I was born in Lyon."\n`).FindStringSubmatch(out)
-	require.NotEmpty(t, repeats, out)
-	out = chatting(t, db, "ann", "/forget "+repeats[1], "Where was I born?")
-	assert.Contains(t, out, "I don't know: you have not told me.")
-
 	out = chatting(t, db, "ann", "I play the flute.", "/forget", "/memory", "What do I play?", "/note")
 	assert.Regexp(t, `forgot ann: memories [1-9]\d*, sessions \d, messages \d+\n`, out)
 	assert.Contains(t, out, "nothing is known of ann\nann> I don't know: you have not told me.\nann> nothing was shown")
