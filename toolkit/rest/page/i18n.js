@@ -3,34 +3,38 @@
 
 // What the page says, in English and Chinese. {x} stands for a value.
 const texts = {
-  skip: ['Skip to content', '跳到内容'],
+  // The page.
   people: ['People', '人员'],
   signIn: ['Sign in', '登录'],
   signOut: ['Sign out', '退出'],
   signInWhy: ['Enter your key. This tab keeps it until you close it.', '请输入密钥。它只保存在此标签页，关闭即清除。'],
   key: ['Key', '密钥'],
-  wrongKey: ['The server does not know this key.', '服务器不认识这个密钥。'],
-  hereOnly: ['This server has no keys, and serves only the machine it runs on.', '此服务器没有设置密钥，只对本机开放。'],
   readOnly: ['read only', '只读'],
-  dark: ['Dark', '深色'],
-  light: ['Light', '浅色'],
+  other: ['中文', 'English'],
+  loading: ['Loading…', '正在载入…'],
+  more: ['Show more', '显示更多'],
+  close: ['Close', '关闭'],
+  cancel: ['Cancel', '取消'],
+  undo: ['Undo', '撤销'],
 
+  // Whose memory.
   user: ['User', '用户'],
   agent: ['Agent', '智能体'],
   workspace: ['Workspace', '工作区'],
   users: ['Users', '用户'],
   agents: ['Agents', '智能体'],
   workspaces: ['Workspaces', '工作区'],
+  server: ['Server', '服务器'],
   namespace: ['Namespace', '命名空间'],
   id: ['id', '编号'],
   kind: ['Kind', '类型'],
   open: ['Open', '打开'],
   openById: ['Open by id', '按编号打开'],
-  noneYet: ['Nothing is stored here yet. Open an id below to begin.', '这里还没有内容。在下面按编号打开即可开始。'],
-  noPeople: ['This server does not list people. Open one by id.', '此服务器不提供人员列表，请按编号打开。'],
+  noPeople: ['No people are listed. Open one by id.', '暂无人员列表，请按编号打开。'],
   choose: ['Choose whose memory to look at', '请选择要查看的记忆'],
   chooseWhy: ['Pick a person or a workspace from the list, or open one by its id.', '从列表中选择人员或工作区，或按编号打开。'],
 
+  // Sections.
   memories: ['Memories', '记忆'],
   sessions: ['Sessions', '会话'],
   notes: ['Notes', '便笺'],
@@ -38,35 +42,37 @@ const texts = {
   tools: ['Tools', '工具'],
   health: ['Learning', '学习状态'],
 
+  // The list of memories.
   search: ['Search', '搜索'],
-  searchHint: ['Ask as the agent would  ( / )', '像智能体一样提问（按 / 键）'],
-  contains: ['Text contains', '文本包含'],
+  searchHint: ['Type to filter; press Enter to ask as the agent would  ( / )', '输入以筛选，按回车像智能体一样提问（/）'],
+  press: ['Nothing contains this. Press Enter to search by its meaning.', '没有内容包含它。按回车按语义搜索。'],
   anyKind: ['All kinds', '全部类型'],
   state: ['State', '状态'],
   active: ['Active', '有效'],
   superseded: ['Superseded', '已被取代'],
   expired: ['Expired', '已过期'],
-  anyState: ['Any state', '全部状态'],
+  any: ['Any state', '全部状态'],
+  view: ['View', '视图'],
   list: ['List', '列表'],
   timeline: ['Timeline', '时间线'],
-  count1: ['1 memory', '1 条记忆'],
-  count: ['{n} memories', '{n} 条记忆'],
-  found: ['{n} found, best first', '找到 {n} 条，最相关的在前'],
-  firstOnly: ['Only the first {n} were loaded: search to find others.', '只载入了前 {n} 条，其余请搜索。'],
-  more: ['Show more', '显示更多'],
-  loading: ['Loading…', '正在载入…'],
-  noMemories: ['Nothing is remembered yet. Talk to the agent: what it learns appears here.', '还没有记忆。与智能体对话，它学到的内容会出现在这里。'],
+  count: ['{n} found', '共 {n} 条'],
+  best: ['{n} found, best first', '找到 {n} 条，最相关的在前'],
+  nothing: ['Nothing here yet. Talk to the agent, then look again.', '这里还没有内容。与智能体对话后再来查看。'],
   noMatch: ['Nothing matches. Try other words, or a wider filter.', '没有匹配的内容。请换个说法，或放宽筛选条件。'],
   degraded: ['A part of the search failed: {e}', '搜索的一部分失败了：{e}'],
 
+  // Kinds of memories.
   fact: ['fact', '事实'],
   episode: ['episode', '片段'],
   task: ['task', '任务'],
   personal: ['personal', '个人'],
   tool: ['tool', '工具'],
   procedure: ['procedure', '步骤'],
-  core: ['core', '核心'],
+  notYet: ['said, not learnt from yet', '已说出，尚未学习'],
+
+  // By what a search found it.
   score: ['Score', '得分'],
+  why: ['Why it was found', '为何被找到'],
   lexical: ['words', '词语'],
   vector: ['meaning', '语义'],
   rerank: ['rerank', '重排'],
@@ -78,72 +84,55 @@ const texts = {
   s_answer: ['answers it', '作答'],
   s_question: ['asked for it', '引出它'],
   s_session: ['session', '会话'],
-  why: ['Why it was found', '为何被找到'],
 
+  // One memory.
   memory: ['Memory', '记忆'],
-  close: ['Close', '关闭'],
   edit: ['Edit', '编辑'],
   save: ['Save', '保存'],
-  cancel: ['Cancel', '取消'],
-  pin: ['Pin', '置顶'],
+  saved: ['Saved. The former text is in the history.', '已保存。原文保留在历史中。'],
+  changedTo: ['It was changed meanwhile, to “{m}” Save again to replace that, or cancel to keep it.', '其间内容已被改为“{m}”。再次保存会替换它，取消则保留。'],
+  delete: ['Delete', '删除'],
+  deleting: ['Will be deleted in 8 seconds, or at once if you leave the page: “{m}”', '8 秒后删除；离开本页则立即删除：“{m}”'],
   pinTo: ['Pin to “{b}”', '固定到“{b}”'],
   pinned: ['Pinned to “{b}”: it is in every prompt now.', '已固定到“{b}”：今后每个提示都会包含它。'],
-  delete: ['Delete', '删除'],
-  undo: ['Undo', '撤销'],
-  undone: ['Undone.', '已撤销。'],
-  saved: ['Saved. The former text is in the history.', '已保存。原文保留在历史中。'],
-  deleting: ['Will be deleted in 8 seconds, or at once if you leave the page: “{m}”', '8 秒后删除；离开本页则立即删除：“{m}”'],
-  conflict: ['It was changed meanwhile, and your text was not saved. It reads now:', '其间内容已被他人修改，您的文本未保存。现在的内容是：'],
-  conflictThen: ['Save again to replace it by your text, or cancel to keep it.', '再次保存会用您的文本替换；取消则保留现有内容。'],
-  gone: ['This memory is not stored (any more).', '这条记忆已不存在。'],
-  notYet: ['said, not learnt from yet', '已说出，尚未学习'],
   whenToUse: ['Helps when', '适用情形'],
   said: ['Said', '说出时间'],
   since: ['Holds since', '生效时间'],
   ended: ['Ended', '失效时间'],
-  stored: ['Stored', '存入时间'],
-  changed: ['Changed', '修改时间'],
   expires: ['Expires', '过期时间'],
   quality: ['Quality', '质量'],
-  by: ['Written by', '记录者'],
   from: ['Said by', '说话者'],
   metadata: ['Metadata', '元数据'],
   replaces: ['It replaced', '它取代了'],
   replacedBy: ['It was replaced by', '它被取代为'],
-  history: ['History', '历史'],
-  noHistory: ['No changes are recorded.', '没有修改记录。'],
-  taught: ['taught it', '学自这句'],
   turn: ['The turn that taught it', '学自这段对话'],
+  taught: ['taught it', '学自这句'],
   noTurn: ['No conversation taught it: it was stored directly.', '它不是从对话中学到的，而是直接存入的。'],
   notShown: ['It was learnt in session {id}, which this server does not show.', '学自会话 {id}，此服务器不显示会话。'],
   turnGone: ['Its session is not kept any more, or this key does not open it.', '该会话已不再保留，或此密钥无权打开。'],
   wholeSession: ['Open the session', '打开会话'],
+  history: ['History', '历史'],
   added: ['added', '新增'],
   updated: ['updated', '更新'],
   retracted: ['retracted', '撤回'],
   deleted: ['deleted', '删除'],
   unchanged: ['unchanged', '未变'],
 
+  // Forgetting.
   forget: ['Forget…', '遗忘…'],
   forgetTitle: ['Forget {id} for good?', '永久遗忘 {id}？'],
-  forgetWhy: ['This erases memories, sessions and history, and cannot be undone. Type the id to confirm:',
-    '这将清除记忆、会话和历史，且无法撤销。请输入编号以确认：'],
+  forgetWhy: ['This erases memories, sessions and history, and cannot be undone. Type the id to confirm:', '这将清除记忆、会话和历史，且无法撤销。请输入编号以确认：'],
   forgetNow: ['Forget for good', '永久遗忘'],
-  forgetting: ['Erasing…', '正在清除…'],
   receipt: ['Receipt', '清除回执'],
-  rMessages: ['Messages', '消息'],
-  rBlobs: ['Attachments', '附件'],
+  blobs: ['Attachments', '附件'],
   elsewhere: ['Also erased elsewhere', '其他位置的清除'],
   checked: ['Read again, and empty', '复查为空'],
   outside: ['Left for the operator', '需由运维人员处理'],
-  done: ['Done', '完成'],
 
-  messages1: ['1 message', '1 条消息'],
-  messages: ['{n} messages', '{n} 条消息'],
-  noSessions: ['No conversation is kept yet. Talk to the agent to begin one.', '还没有保留的对话。与智能体对话即可开始。'],
+  // Sessions.
+  messages: ['Messages', '消息'],
   session: ['Session', '会话'],
   untitled: ['Session {id}', '会话 {id}'],
-  earlier: ['Earlier messages', '更早的消息'],
   summary: ['Summary', '摘要'],
   summaryWhy: ['The model reads this instead of the messages that left its window.', '模型读到的是这段摘要，而不是已离开窗口的消息。'],
   left: ['Left the window', '已离开窗口'],
@@ -157,21 +146,20 @@ const texts = {
   system: ['System', '系统'],
   assistant: ['Assistant', '助手'],
 
+  // Notes and core blocks.
   notesWhy: ['What the last replies were shown of memory, and why.', '最近的回复看到了哪些记忆，以及原因。'],
-  noNotes: ['No reply since the server started. Talk to the agent, then look again.', '服务器启动以来还没有回复。与智能体对话后再来查看。'],
   note: ['What the model read', '模型读到的内容'],
   noteEmpty: ['Nothing fitted, so the model was shown nothing.', '没有合适的记忆，模型什么也没有看到。'],
-  noBlocks: ['No core block belongs here.', '这里没有核心块。'],
   blockEmpty: ['(empty)', '（空）'],
   runes: ['{n} of {of} characters', '{n} / {of} 字符'],
 
-  noTools: ['No calls of tools are recorded in this workspace yet.', '此工作区还没有工具调用记录。'],
+  // Tools.
   successRate: ['Success rate', '成功率'],
   meanTime: ['Mean time', '平均耗时'],
   calls: ['Calls', '调用次数'],
   errors: ['Errors', '错误'],
-  seconds: ['{n} s', '{n} 秒'],
 
+  // Learning.
   healthWhy: ['How learning goes in all sessions of this server.', '此服务器所有会话的学习情况。'],
   healthy: ['All that was said was learnt from.', '所有对话都已学习完毕。'],
   backlog: ['Messages in the backlog', '待学习的消息'],
@@ -180,37 +168,29 @@ const texts = {
   queued: ['Turns not logged yet', '尚未记录的轮次'],
   failing: ['Sessions that fail and are repeated', '失败并重试中的会话'],
   failingSince: ['Failing since', '失败始于'],
-  lastError: ['Last error', '最近的错误'],
   parked: ['Ranges given up', '已放弃的片段'],
-  retryAll: ['Retry what failed', '重试失败的内容'],
+  lastError: ['Last error', '最近的错误'],
 
+  // Errors, by their codes.
   e_offline: ['The server does not answer. Check that it runs, and try again.', '服务器没有响应。请确认它在运行后重试。'],
-  e_denied: ['This key does not open that.', '此密钥无权访问。'],
+  e_no_key: ['The server does not know this key.', '服务器不认识这个密钥。'],
+  e_denied: ['This is not open to you, or to this key.', '您或此密钥无权访问。'],
   e_not_found: ['It is not there (any more).', '内容不存在或已被移除。'],
-  e_forgotten: ['This person was forgotten.', '此人已被遗忘。'],
   e_conflict: ['It was changed meanwhile. Nothing was overwritten.', '其间内容已被修改，没有覆盖任何内容。'],
-  e_unavailable: ['The store is not available. Try again in a while.', '存储暂不可用，请稍后再试。'],
-  e_timeout: ['It took too long. Try again.', '耗时过长，请重试。'],
-  e_rate: ['Too many requests. Wait a second, and try again.', '请求过多，请稍等再试。'],
 };
 
-const languages = ['en', 'zh'];
-let at = Math.max(0, languages.indexOf(localStorage.getItem('einomem.language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en')));
+const slot = 'einomem.language';
+const at = (localStorage.getItem(slot) ?? navigator.language).startsWith('zh') ? 1 : 0;
 
-export const language = () => languages[at];
-export const locale = () => (at ? 'zh-CN' : 'en-GB');
+export const locale = ['en-GB', 'zh-CN'][at];
 
-export function setLanguage(to) {
-  at = Math.max(0, languages.indexOf(to));
-  localStorage.setItem('einomem.language', language());
-  document.documentElement.lang = locale();
+export function switchLanguage() {
+  localStorage.setItem(slot, at ? 'en' : 'zh');
+  location.reload();
 }
 
-// counted is t for a text about {n} things.
-export const counted = (key, n) => t(n === 1 ? key + '1' : key, { n: new Intl.NumberFormat(locale()).format(n) });
-
-// t returns a text in the language of the page; of an unknown key the key.
-export function t(key, values = {}) {
-  const text = Object.hasOwn(texts, key) ? texts[key][at] : key;
+// t returns a text in the language of the page; of a key that has none, otherwise.
+export function t(key, values = {}, otherwise = key) {
+  const text = Object.hasOwn(texts, key) ? texts[key][at] : otherwise;
   return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
 }

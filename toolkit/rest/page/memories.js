@@ -2,82 +2,94 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The memories of a person or a workspace: search, filter, list and timeline.
-import { all, call } from './api.js';
-import { bars, button, choice, clock, date, day, empty, h, isSet, load, some } from './dom.js';
-import { counted, t } from './i18n.js';
-import { isPending, openMemory } from './memory.js';
+import { all, post } from './api.js';
+import { badge, bar, choice, date, day, h, isSet, load, put, rows } from './dom.js';
+import { t } from './i18n.js';
+import { deleted, openMemory } from './memory.js';
 
-const most = 5000; // memories that are loaded; search finds the others
 const kinds = ['fact', 'episode', 'personal', 'task', 'tool', 'procedure'];
+const states = ['active', 'superseded', 'expired', 'any'];
+let chosen = {}; // what was chosen last, and where
 
 const since = (m) => [m.valid, m.observed, m.created].find(isSet);
-const stateOf = (m) => {
-  if (m.superseded_by || isSet(m.invalidated) || isSet(m.ended)) return 'superseded';
+const newest = (a, b) => new Date(since(b)) - new Date(since(a));
+
+function stateOf(m) {
+  if (m.superseded_by || isSet(m.invalidated)) return 'superseded';
   return isSet(m.expires) && new Date(m.expires) <= new Date() ? 'expired' : 'active';
-};
+}
+
+// partsOf are the parts of a hit's score as [name, text, value].
+function partsOf({ parts: { lexical, vector, rerank, signals = {} } }) {
+  return [['lexical', t('lexical'), lexical], ['vector', t('vector'), vector], rerank && ['rerank', t('rerank'), rerank],
+    ...Object.entries(signals).map(([name, value]) => [name, t('s_' + name, {}, name), value])].filter(Boolean);
+}
+
+// scaleOf is the length of the longest bar of some hits.
+export const scaleOf = (hits) => Math.max(0.01, ...hits.filter((m) => m.parts).flatMap(partsOf).map(([, , value]) => Math.abs(value)));
+
+// bars shows what a hit was found by.
+export const bars = (hit, most) => h('dl.bars', partsOf(hit).map(([name, text, value]) => bar(name, text, value, most, value.toFixed(2))));
+
+// line is a row of a list of memories or hits. Without an id it was said in a session, and is no memory yet.
+export const line = (context, m, most) => h('a.item',
+  m.id ? context.item('memories', m.id) : context.item('sessions', m.origin?.session), { 'data-state': stateOf(m) },
+  h('div', h('p.text', m.passage || m.text), h('p.meta', badge(t(m.id ? m.kind : 'notYet')),
+    stateOf(m) !== 'active' && badge(t(stateOf(m)), 'late'), h('time', date(since(m))), m.parts && `${t('score')} ${m.score.toFixed(2)}`)),
+  m.parts && bars(m, most));
 
 // memories shows them in root, and returns what opens one.
 export function memories(root, context) {
-  const chosen = context.kept; // query, kind, state, contains, timeline
-  chosen.state ??= 'active';
-  let loaded = [], note;
-  const result = h('div', { id: 'result', 'data-lists': true });
+  if (chosen.place !== context.place) chosen = { place: context.place, query: '', kind: '', state: 'active', view: 'list' };
+  let found = [], degraded;
+  const result = h('div');
 
-  const fetchAll = () => all((cursor) => call('POST', 'list',
-    { scope: context.scope, include_superseded: true, include_expired: true, limit: 1000, cursor }), 'memories', most);
-  async function find() {
-    const ended = chosen.state !== 'active', kinds = chosen.kind ? [chosen.kind] : undefined;
-    const answer = await call('POST', 'search',
-      { scope: context.scope, query: chosen.query, top_k: 50, kinds, include_superseded: ended, include_expired: ended });
-    const parts = bars(answer.hits);
-    note = answer.degraded && t('degraded', { e: answer.degraded });
-    return answer.hits.map((hit, i) => ({ ...hit, bars: parts[i] }));
-  }
   const refresh = () => load(result, async () => {
-    note = undefined;
-    loaded = chosen.query ? await find() : await fetchAll();
-    if (!chosen.query && loaded.length >= most) note = t('firstOnly', { n: most });
-    if (!chosen.query) loaded.sort((a, b) => new Date(since(b)) - new Date(since(a)));
+    const ended = chosen.state !== 'active', kinds = chosen.kind ? [chosen.kind] : undefined;
+    const asked = { scope: context.scope, kinds, include_superseded: ended, include_expired: ended };
+    if (chosen.query) {
+      const answer = await post('search', { ...asked, query: chosen.query, top_k: 50 });
+      found = answer.hits;
+      degraded = answer.degraded;
+    } else {
+      found = await all((cursor) => post('list', { ...asked, limit: 1000, cursor }), 'memories');
+      found.sort(newest);
+      degraded = undefined;
+    }
     return draw();
   });
+
   function draw() {
-    const words = chosen.contains?.toLowerCase();
-    const fit = loaded.filter((m) => !isPending(m.id) && (!chosen.kind || m.kind === chosen.kind) &&
-      (chosen.state === 'any' || stateOf(m) === chosen.state) && (!words || m.text.toLowerCase().includes(words)));
-    if (!fit.length) return [note && h('p.wrong', {}, note), empty(t(loaded.length || chosen.query ? 'noMatch' : 'noMemories'))];
-    const count = chosen.query ? t('found', { n: fit.length }) : counted('count', fit.length);
-    return [note && h('p.wrong', {}, note), h('p.muted', { id: 'count', role: 'status' }, count),
-      ...(chosen.timeline ? days(fit) : some(fit, row))];
-  }
-  const redraw = () => result.replaceChildren(...draw().filter(Boolean));
-  const row = (m) => h('a.item', { ...context.item(m.id, m.origin?.session), 'data-state': stateOf(m) },
-    h('span.words', {}, h('span.text', {}, m.passage || m.text), h('span.meta', {}, h('span.badge', {}, t(m.id ? m.kind : 'notYet')),
-      stateOf(m) !== 'active' && h('span.badge.ended', {}, t(stateOf(m))), h('time', {}, (chosen.timeline ? clock : date)(since(m))),
-      m.bars && h('span', {}, `${t('score')} ${m.score.toFixed(2)}`))), m.bars);
-  function days(list) {
-    const groups = Map.groupBy([...list].sort((a, b) => new Date(since(b)) - new Date(since(a))), (m) => day(since(m)));
-    return [...groups].slice(0, 400).map(([name, of]) =>
-      h('section.day', {}, h('h2', {}, name, h('span.muted', {}, counted('count', of.length))), some(of, row)));
+    const words = chosen.query ? '' : search.value.toLowerCase(), timeline = chosen.view === 'timeline', most = scaleOf(found);
+    const list = found.filter((m) => !deleted.has(m.id) && m.text.toLowerCase().includes(words) &&
+      (chosen.state === 'any' || chosen.state === stateOf(m)));
+    if (timeline) list.sort(newest);
+    const isNewDay = (i) => i === 0 || day(since(list[i])) !== day(since(list[i - 1]));
+    const row = (m, i) => [timeline && isNewDay(i) && h('h2', day(since(m))), line(context, m, most)];
+    const none = words ? 'press' : chosen.query ? 'noMatch' : 'nothing';
+    return [degraded && h('p.wrong', t('degraded', { e: degraded })),
+      list.length > 0 && h('p.muted', t(chosen.query ? 'best' : 'count', { n: list.length })),
+      h('div', { class: chosen.view }, rows(list, row, t(none)))];
   }
 
-  const search = h('input', { id: 'search', type: 'search', value: chosen.query ?? '',
-    placeholder: t('searchHint'), 'aria-label': t('search'),
-    oninput: (e) => { if (!e.target.value && chosen.query) { chosen.query = ''; refresh(); } } });
-  const view = (timeline) => button(t(timeline ? 'timeline' : 'list'), () => { chosen.timeline = timeline; mark(); redraw(); });
-  const views = [view(false), view(true)];
-  const mark = () => views.forEach((b, i) => b.setAttribute('aria-pressed', String(Boolean(chosen.timeline) === Boolean(i))));
-  mark();
-  root.append(
-    h('form.search', { role: 'search', onsubmit: (e) => { e.preventDefault(); chosen.query = search.value.trim(); refresh(); } },
-      search, h('button.main', { type: 'submit' }, t('search'))),
-    h('div.filters', {},
-      choice(t('kind'), [['', t('anyKind')], ...kinds.map((k) => [k, t(k)])], chosen.kind ?? '', (v) => { chosen.kind = v; again(); }),
-      choice(t('state'), ['active', 'superseded', 'expired', 'any'].map((s) => [s, t(s === 'any' ? 'anyState' : s)]), chosen.state,
-        (v) => { chosen.state = v; again(); }),
-      h('input', { id: 'contains', value: chosen.contains ?? '', placeholder: t('contains'), 'aria-label': t('contains'),
-        oninput: (e) => { chosen.contains = e.target.value; redraw(); } }),
-      h('span.group', { role: 'group' }, views)), result);
-  const again = () => (chosen.query ? refresh() : redraw()); // the list is all here; a search is of what it asked for
+  const search = h('input', { id: 'search', type: 'search', value: chosen.query, placeholder: t('searchHint'), 'aria-label': t('search') });
+  search.oninput = () => {
+    if (!chosen.query) put(result, draw());
+    else if (!search.value) ask();
+  };
+  const ask = (event) => {
+    event?.preventDefault();
+    chosen.query = search.value.trim();
+    refresh();
+  };
+  const choose = (name, options) => choice(t(name), options, chosen[name], (event) => {
+    chosen[name] = event.target.value;
+    refresh();
+  });
+  const named = (names) => names.map((name) => [name, t(name)]);
+  put(root, h('form.filters', { role: 'search', onsubmit: ask }, search, h('button.main', t('search')),
+    choose('kind', [['', t('anyKind')], ...named(kinds)]), choose('state', named(states)),
+    choose('view', named(['list', 'timeline']))), result);
   refresh();
-  return (id) => openMemory(context, id, loaded.find((m) => m.id === id && m.parts), (anew) => (anew ? refresh() : redraw()));
+  return (id) => openMemory(context, id, found.find((m) => m.id === id && m.parts), refresh);
 }

@@ -2,118 +2,93 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What there is beside memories: sessions, what replies were shown, core blocks, tools, and how learning goes.
-import { all, call, get } from './api.js';
-import { bars, button, date, empty, h, load, moment, number, some, svg, toast } from './dom.js';
-import { counted, t } from './i18n.js';
+import { all, get, post } from './api.js';
+import { badge, bar, button, date, facts, h, load, moment, number, rows, toast } from './dom.js';
+import { t } from './i18n.js';
+import { line, scaleOf } from './memories.js';
+
+// scopeOf is the scope that names a person or a workspace.
+export const scopeOf = ({ kind, namespace, id }) => ({ namespace, [kind === 'workspace' ? kind : `${kind}_id`]: id });
+
+// readSession reads a session and its last messages: 10,000 are the most that the server gives.
+export const readSession = (person, id) => get('messages', { ...scopeOf(person), session_id: id, limit: 10000, last: true });
 
 export function messageOf(e, mark) {
-  return h('article.message', { 'data-role': e.role, 'data-mark': mark || undefined, 'data-seq': e.seq },
-    h('p.meta', {}, h('strong', {}, e.name || t(e.role || 'tool')), h('time', {}, moment(e.time)), mark && h('span.badge', {}, t(mark))),
-    h('p.text', {}, e.erased ? t('erased') : e.content),
-    (e.tool_calls ?? []).map((c) => h('code', {}, `${c.function.name} ${c.function.arguments}`)));
+  return h('article.message', { 'data-role': e.role, 'data-mark': mark, 'data-seq': e.seq },
+    h('p.meta', h('strong', e.name || t(e.role || 'tool')), h('time', moment(e.time)), mark && badge(t(mark))),
+    h('p.text', e.erased ? t('erased') : e.content),
+    e.tool_calls?.map((c) => h('code', `${c.function.name} ${c.function.arguments}`)));
 }
 
 // sessions shows the conversations of a person, and returns what opens one.
 export function sessions(root, context) {
-  const row = (s) => h('a.item', context.item(s.id), h('span.words', {},
-    h('span.text', {}, s.title || t('untitled', { id: s.id })), h('span.meta', {}, h('time', {}, moment(s.updated)),
-      h('span', {}, counted('messages', s.messages)),
-      s.failures?.length > 0 && h('span.badge.ended', {}, t('failed', { n: s.failures.length })))));
+  const row = (s) => h('a.item', context.item('sessions', s.id), h('div', h('p.text', titleOf(s)),
+    h('p.meta', h('time', moment(s.updated)), `${t('messages')}: ${number(s.messages)}`,
+      s.failures && badge(t('failed', { n: s.failures.length }), 'late'))));
   load(root, async () => {
-    const list = await all((cursor) => get('sessions', { ...context.scope, limit: 1000, cursor }), 'sessions', 5000);
+    const list = await all((cursor) => get('sessions', { ...context.scope, limit: 1000, cursor }), 'sessions');
     list.sort((a, b) => new Date(b.updated) - new Date(a.updated));
-    return list.length ? some(list, row) : empty(t('noSessions'));
+    return rows(list, row);
   });
   return (id) => openSession(context, id);
 }
 
-async function openSession(context, id) {
-  const box = h('div', { 'data-session': id }), scope = { ...context.scope, session_id: id };
+const titleOf = (s) => s.title || t('untitled', { id: s.id });
+
+function openSession(context, id) {
+  const box = h('div');
   context.open(t('session'), box);
-  await load(box, async () => {
-    const page = (upto) => get('messages', { ...scope, upto, limit: 200, last: true });
-    const { session: s, messages } = await page();
-    const log = h('div', {});
-    let read = messages;
-    const draw = () => log.replaceChildren(...read.flatMap((e, i) => [
-      messageOf(e, e.seq <= (s.summary_upto ?? 0) && 'left'),
-      e.seq === s.summary_upto && i < read.length - 1 && h('p.divider', { id: 'window' }, t('windowFrom')),
-      e.seq === s.learnt && s.learnt < s.messages && h('p.divider', {}, t('learnt'))].filter(Boolean)));
-    const earlier = button(t('earlier'), async () => {
-      read = [...(await page(read[0].seq - 1)).messages, ...read];
-      earlier.hidden = read[0].seq <= 1;
-      draw();
-    });
-    earlier.hidden = !read.length || read[0].seq <= 1;
-    draw();
-    const failure = (f) => h('p.wrong', {}, t('failure', { a: f.from, b: f.upto, n: f.attempts, e: f.reason }));
-    return [h('p.text.large', {}, s.title || t('untitled', { id })), ...(s.failures ?? []).map(failure),
-      context.write && s.failures?.length > 0 && retry(context, { scope }),
-      s.summary && h('section.card', { id: 'summary' },
-        h('h3', {}, t('summary')), h('p.muted', {}, t('summaryWhy')), h('p.text', {}, s.summary)), earlier, log];
+  load(box, async () => {
+    const { session: s, messages } = await readSession(context.person, id);
+    const isLast = (e) => e.seq === s.messages;
+    const failures = (s.failures ?? []).map((f) => h('p.wrong', t('failure', { a: f.from, b: f.upto, n: f.attempts, e: f.reason })));
+    return [h('p.text.large', titleOf(s)), failures,
+      context.write && s.failures && retry(context, { scope: { ...context.scope, session_id: id } }),
+      s.summary && h('section.card', { id: 'summary' }, h('h3', t('summary')), h('p.muted', t('summaryWhy')), h('p.text', s.summary)),
+      messages.map((e) => [messageOf(e, e.seq <= s.summary_upto && 'left'),
+        e.seq === s.summary_upto && !isLast(e) && h('p.divider', { id: 'window' }, t('windowFrom')),
+        e.seq === s.learnt && !isLast(e) && h('p.divider', t('learnt'))])];
   });
 }
 
-function retry(context, body) {
-  const again = button(t(body.scope ? 'retry' : 'retryAll'), async () => {
-    again.disabled = true;
-    try {
-      await call('POST', 'retry', body);
-      toast(t('retried'));
-      context.show();
-    } catch (error) {
-      toast(error.message);
-      again.disabled = false;
-    }
-  }, { class: 'main retry' });
-  return again;
-}
+// retry learns again from what failed, in a session or in all.
+const retry = (context, body) => button(t('retry'), async () => {
+  await post('retry', body);
+  toast(t('retried'));
+  context.show();
+}, { class: 'main', id: 'retry' });
 
 // notes shows what the last replies were shown of memory, and why.
 export function notes(root, context) {
+  const one = (n) => h('article.card.note', h('h2.text', n.query), h('p.meta', h('time', moment(n.time)),
+    n.session && context.has('sessions') && h('a', { href: context.item('sessions', n.session).href }, t('untitled', { id: n.session }))),
+  rows(n.hits, (hit) => line(context, hit, scaleOf(n.hits))),
+  n.text ? h('details', h('summary', t('note')), h('p.text', n.text)) : h('p.muted', t('noteEmpty')));
   load(root, async () => {
     const list = (await get('notes', context.scope)).notes;
-    const row = (hit, parts) => h('a.item', context.item(hit.id, hit.origin?.session, 'memories'),
-      h('span.words', {}, h('span.text', {}, hit.passage || hit.text), h('span.meta', {},
-        h('span.badge', {}, t(hit.id ? hit.kind : 'notYet')), h('span', {}, `${t('score')} ${hit.score.toFixed(2)}`))), parts);
-    const session = (n) => context.features.includes('sessions') && n.session &&
-      h('a', { href: context.link(n.session, 'sessions') }, t('untitled', { id: n.session }));
-    const one = (n, parts = bars(n.hits)) => h('article.card.note', {}, h('h2.text', {}, n.query),
-      h('p.meta', {}, h('time', {}, moment(n.time)), session(n)), some(n.hits, (hit, i) => row(hit, parts[i])),
-      n.text ? h('details', {}, h('summary', {}, t('note')), h('p.text.note', {}, n.text)) : h('p.muted', {}, t('noteEmpty')));
-    return list.length ? [h('p.muted.lead', {}, t('notesWhy')), ...list.map((n) => one(n))] : empty(t('noNotes'));
+    return [h('p.muted', t('notesWhy')), rows(list, one)];
   });
 }
 
 // blocks shows the texts that are in every prompt.
 export function blocks(root, context) {
-  load(root, async () => {
-    const list = (await get('blocks', context.scope)).blocks;
-    const one = (b) => h('article.card', { 'data-block': b.name },
-      h('h2', {}, b.name, b.read_only && h('span.badge', {}, t('readOnly'))), b.description && h('p.muted', {}, b.description),
-      h('p.text', {}, b.text || t('blockEmpty')), h('p.meta', {}, t('runes', { n: [...b.text].length, of: b.limit })));
-    return list.length ? list.map(one) : empty(t('noBlocks'));
-  });
+  const one = (b) => h('article.card', { 'data-block': b.name }, h('h2', b.name, ' ', b.read_only && badge(t('readOnly'))),
+    h('p.muted', b.description), h('p.text', b.text || t('blockEmpty')), h('p.meta', t('runes', { n: [...b.text].length, of: b.limit })));
+  load(root, async () => rows((await get('blocks', context.scope)).blocks, one));
 }
 
-// tools plots how tools behave: one row a tool in each of three plots, and what is advised.
+// tools plots how tools behave, a bar a tool in each of three plots, and says what is advised.
 export function tools(root, context) {
   load(root, async () => {
     const list = (await get('tools', context.scope)).tools;
-    if (!list.length) return empty(t('noTools'));
-    const plot = (title, value, text, most = Math.max(1e-9, ...list.map(value))) => h('figure.card', { 'data-plot': title },
-      h('figcaption', {}, t(title)), h('dl.plot', {}, list.map((x) => h('div', {}, h('dt', {}, x.name), h('dd', {},
-        svg('svg', { viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-          svg('rect', { class: 'track', width: 100, height: 10 }),
-          svg('rect', { class: 'plus', width: (100 * value(x)) / most, height: 10 })),
-        h('span.number', {}, text(value(x))))))));
-    return [h('div.plots', {}, plot('successRate', (x) => x.statistics.success_rate, (v) => `${number(100 * v, 1)} %`, 1),
-      plot('meanTime', (x) => x.statistics.avg_time_cost, (v) => t('seconds', { n: number(v) })),
-      plot('calls', (x) => x.statistics.total_calls, (v) => number(v))),
-    ...list.filter((x) => x.guideline || x.statistics.errors).map((x) => h('article.card', { 'data-tool': x.name },
-      h('h2', {}, x.name), x.guideline && h('p.text', {}, x.guideline),
-      x.statistics.errors && [h('h3', {}, t('errors')), h('ul', {}, x.statistics.errors.map((e) =>
-        h('li', {}, `${e.class} × ${e.calls}: `, h('span.muted', {}, e.example))))]))];
+    const plot = (title, field, text, most = Math.max(0.01, ...list.map((x) => x.statistics[field]))) =>
+      h('figure.card', { 'data-plot': title }, h('figcaption', t(title)), h('dl', list.map(({ name, statistics }) =>
+        bar(name, name, statistics[field], most, text(statistics[field])))));
+    const advice = ({ name, guideline, statistics: { errors } }) => h('article.card', { 'data-tool': name }, h('h2', name),
+      h('p.text', guideline), errors && [h('h3', t('errors')), h('ul', errors.map((e) =>
+        h('li', `${e.class} × ${e.calls}: `, h('span.muted', e.example))))]);
+    return [list.length > 0 && h('div.plots', plot('successRate', 'success_rate', (v) => `${number(100 * v, 1)} %`, 1),
+      plot('meanTime', 'avg_time_cost', (v) => `${number(v)} s`), plot('calls', 'total_calls', number)), rows(list, advice)];
   });
 }
 
@@ -121,13 +96,11 @@ export function tools(root, context) {
 export function health(root, context) {
   load(root, async () => {
     const s = await get('health');
-    const cards = [['backlog', number(s.messages)], ['inSessions', number(s.sessions)], ['oldest', date(s.oldest)],
-      ['queued', number(s.queued)], ['failing', number(s.failing)], ['failingSince', date(s.since)], ['parked', number(s.parked)]];
-    const calm = !s.messages && !s.failing && !s.parked;
-    return [h('h1', {}, t('health')), h('p.muted', {}, t('healthWhy')), calm && h('p.card.good', {}, t('healthy')),
-      h('dl.numbers', {}, cards.filter(([, v]) => v).map(([name, v]) =>
-        h('div', { 'data-number': name }, h('dt', {}, t(name)), h('dd', {}, v)))),
-      s.last_error && h('section.card', {}, h('h3', {}, t('lastError')), h('p.text', {}, s.last_error)),
-      context.write && (s.failing > 0 || s.parked > 0) && retry(context, {})];
+    const isCalm = !s.messages && !s.failing && !s.parked;
+    return [h('h1', t('health')), h('p.muted', t(isCalm ? 'healthy' : 'healthWhy')),
+      h('div.card', facts([['backlog', number(s.messages)], ['inSessions', number(s.sessions)], ['oldest', date(s.oldest)],
+        ['queued', number(s.queued)], ['failing', number(s.failing)], ['failingSince', date(s.since)], ['parked', number(s.parked)],
+        ['lastError', s.last_error]])),
+      context.write && !isCalm && (s.failing > 0 || s.parked > 0) && retry(context, {})];
   });
 }

@@ -24,35 +24,22 @@ import (
 
 const patience, tick = 30 * time.Second, 20 * time.Millisecond // for what a browser does in its own time
 
-// browser is the one that all tests share; each has a tab with a storage of its own.
-var browser = sync.OnceValues(func() (context.Context, error) {
-	program := cmp.Or(os.Getenv("EINOMEM_CHROMIUM"), "/usr/bin/chromium")
-	if _, err := os.Stat(program); err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "page")
-	if err != nil {
-		return nil, err
-	}
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(program), chromedp.UserDataDir(dir),
-		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.WSURLReadTimeout(time.Minute))
-	ctx, _ = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // a newer browser has events that this client does not know
-	err = chromedp.Run(ctx)
-	closeBrowser = func() {
-		_ = chromedp.Cancel(ctx)
-		stop()
-		_ = os.RemoveAll(dir)
-	}
-	return ctx, err
-})
-
-var closeBrowser = func() {}
+// browser is the one that all tests share; each has a tab with a storage of its own. Nil: none is installed.
+var browser context.Context
 
 func TestMain(m *testing.M) {
+	program := cmp.Or(os.Getenv("EINOMEM_CHROMIUM"), "/usr/bin/chromium")
+	stop := func() {}
+	if _, err := os.Stat(program); err == nil {
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute))
+		browser, stop = chromedp.NewExecAllocator(context.Background(), options...)
+		browser, _ = chromedp.NewContext(browser, chromedp.WithErrorf(func(string, ...any) {})) // a newer browser has events that this client does not know
+		if err := chromedp.Run(browser); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
-	closeBrowser()
+	stop()
 	os.Exit(code)
 }
 
@@ -64,19 +51,17 @@ type tab struct {
 }
 
 type look struct {
-	width, height int64  // default 1200×800
-	language      string // default en
-	dark          bool
+	width    int64  // default 1200
+	language string // default en-GB
+	scheme   string // default light
 }
 
 func newTab(t *testing.T, l look) *tab {
 	t.Helper()
-	parent, err := browser()
-	if os.IsNotExist(err) {
-		t.Skipf("no browser: %v. Install chromium, or name one by EINOMEM_CHROMIUM", err)
+	if browser == nil {
+		t.Skip("no browser: install chromium, or name one by EINOMEM_CHROMIUM")
 	}
-	require.NoError(t, err)
-	ctx, cancel := chromedp.NewContext(parent, chromedp.WithTargetID(newTarget(t, parent)))
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithTargetID(newTarget(t)))
 	ctx, end := context.WithTimeout(ctx, 2*time.Minute)
 	var mu sync.Mutex
 	var problems []string
@@ -99,22 +84,17 @@ func newTab(t *testing.T, l look) *tab {
 		end()
 		cancel()
 	})
-	scheme := "light"
-	if l.dark {
-		scheme = "dark"
-	}
 	b := &tab{t: t, ctx: ctx}
-	b.run(chromedp.EmulateViewport(cmp.Or(l.width, 1200), cmp.Or(l.height, 800)),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-		emulation.SetTimezoneOverride("UTC"),
-		emulation.SetUserAgentOverride("test").WithAcceptLanguage(cmp.Or(l.language, "en-GB")))
+	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: cmp.Or(l.scheme, "light")}
+	b.run(chromedp.EmulateViewport(cmp.Or(l.width, 1200), 800), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{scheme}),
+		emulation.SetTimezoneOverride("UTC"), emulation.SetUserAgentOverride("test").WithAcceptLanguage(cmp.Or(l.language, "en-GB")))
 	return b
 }
 
 // newTarget opens a window with a storage of its own: newer browsers have no tab without a window.
-func newTarget(t *testing.T, parent context.Context) target.ID {
+func newTarget(t *testing.T) target.ID {
 	t.Helper()
-	ctx := cdp.WithExecutor(parent, chromedp.FromContext(parent).Browser)
+	ctx := cdp.WithExecutor(browser, chromedp.FromContext(browser).Browser)
 	storage, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
 	require.NoError(t, err)
 	id, err := target.CreateTarget("about:blank").WithBrowserContextID(storage).WithNewWindow(true).Do(ctx)
@@ -131,7 +111,7 @@ func (b *tab) run(actions ...chromedp.Action) {
 func (b *tab) open(url string) {
 	b.t.Helper()
 	b.run(chromedp.Navigate("about:blank"), chromedp.Navigate(url))
-	b.until(`!document.querySelector('#signin').hidden || document.querySelector('#main h1')`)
+	b.has("#main h1")
 }
 
 // eval returns the value of an expression of the page.
@@ -139,6 +119,11 @@ func eval[T any](b *tab, expression string) (v T) {
 	b.t.Helper()
 	b.run(chromedp.Evaluate(expression, &v))
 	return v
+}
+
+func (b *tab) count(selector string) int {
+	b.t.Helper()
+	return eval[int](b, fmt.Sprintf(`document.querySelectorAll(%q).length`, selector))
 }
 
 // until waits until an expression holds.
@@ -149,6 +134,14 @@ func (b *tab) until(format string, args ...any) {
 		var holds bool
 		return chromedp.Run(b.ctx, chromedp.Evaluate("Boolean("+expression+")", &holds)) == nil && holds
 	}, patience, tick, expression)
+}
+
+// has, shows and reads wait for an element, a text anywhere, and a text in an element.
+func (b *tab) has(selector string) { b.t.Helper(); b.until(`document.querySelector(%q)`, selector) }
+func (b *tab) shows(text string)   { b.t.Helper(); b.reads("body", text) }
+func (b *tab) reads(selector, text string) {
+	b.t.Helper()
+	b.until(`document.querySelector(%q)?.innerText.includes(%q)`, selector, text)
 }
 
 // click clicks what a selector finds, as soon as it is there. What is drawn anew meanwhile is
@@ -165,8 +158,21 @@ func (b *tab) click(selector string) {
 // enter replaces the text of a field.
 func (b *tab) enter(selector, text string) {
 	b.t.Helper()
-	b.until(`document.querySelector(%q)?.checkVisibility()`, selector)
-	b.run(chromedp.Evaluate(fmt.Sprintf(`(e => { e.focus(); e.select?.() })(document.querySelector(%q))`, selector), nil), chromedp.KeyEvent(text))
+	b.until(`(e => e?.checkVisibility() && (e.focus(), e.select(), true))(document.querySelector(%q))`, selector)
+	b.run(chromedp.KeyEvent(text))
+}
+
+// choose chooses of a list of choices.
+func (b *tab) choose(label, value string) {
+	b.t.Helper()
+	b.until(`(s => s && (s.value = %q, s.dispatchEvent(new Event('change'))))(document.querySelector('main select[aria-label=%s]'))`, value, label)
+}
+
+// openItem opens the item of a list that has a text.
+func (b *tab) openItem(text string) {
+	b.t.Helper()
+	b.until(`[...document.querySelectorAll('.item')].some(a => a.textContent.includes(%q) && (a.focus(), a.click(), true))`, text)
+	b.reads("#panel .large", text)
 }
 
 func (b *tab) press(keys ...string) {
@@ -174,14 +180,4 @@ func (b *tab) press(keys ...string) {
 	for _, k := range keys {
 		b.run(chromedp.KeyEvent(k))
 	}
-}
-
-// shows waits until a text is on the page.
-func (b *tab) shows(text string) { b.t.Helper(); b.until(`document.body.innerText.includes(%q)`, text) }
-
-func (b *tab) shot(path string) {
-	b.t.Helper()
-	var png []byte
-	b.run(chromedp.CaptureScreenshot(&png))
-	require.NoError(b.t, os.WriteFile(path, png, 0o600))
 }

@@ -32,6 +32,8 @@ import (
 	"github.com/einomem/einomem/toolkit/rest"
 )
 
+const allergy = "Is allergic to feathers: needs foam pillows."
+
 // world is a served memory with something of everything in it: two users, a workspace.
 type world struct {
 	t     *testing.T
@@ -41,7 +43,6 @@ type world struct {
 	store store.Store
 	notes *rest.Notes
 	tools *tool.Memory
-	moved string // the id of Ann's memory that superseded another
 }
 
 var (
@@ -124,7 +125,14 @@ func (w *world) says(s backends.Scope, at time.Time, title string, learnt bool, 
 	}
 	_, err = w.store.Append(w.ctx, p, s.SessionID, a)
 	require.NoError(w.t, err)
-	_, err = w.store.Update(w.ctx, p, &store.SessionUpdate{Session: s.SessionID, Title: &title})
+	w.update(s, &store.SessionUpdate{Session: s.SessionID, Title: &title})
+}
+
+func (w *world) update(s backends.Scope, u *store.SessionUpdate) {
+	w.t.Helper()
+	p, err := s.Speaker()
+	require.NoError(w.t, err)
+	_, err = w.store.Update(w.ctx, p, u)
 	require.NoError(w.t, err)
 }
 
@@ -142,47 +150,55 @@ func (w *world) supersede(s backends.Scope, old, by string) {
 
 func in(s backends.Scope, session string) backends.Scope { s.SessionID = session; return s }
 
+func days(n int) time.Time { return noon.AddDate(0, 0, n) }
+
 func (w *world) fill() {
-	days := func(n int) time.Time { return noon.AddDate(0, 0, n) }
-	trip := in(ann, "lisbon")
+	trip, tea := in(ann, "lisbon"), in(wen, "茶")
 	w.says(trip, days(0), "A trip to Lisbon", true,
 		"Hi! I'm planning a week in Lisbon with my sister.", "Lovely. When do you want to go, and what do you two enjoy?",
 		"In May. We like small galleries, tiled houses and long walks.", "Then Graça and Alfama will suit you. Any needs for the room?",
 		"I'm allergic to feathers, so no down pillows please.", "Noted: foam pillows. Shall I look at hotels with a lift?",
 		"Yes. By the way, I moved from Porto to Braga in March.", "Congratulations! Then the train from Braga is the easiest way.")
-	upto, summary := int64(4), "Ann plans a week in Lisbon in May with her sister. They like galleries, tiled houses and walks."
-	p, _ := ann.Speaker()
-	_, err := w.store.Update(w.ctx, p, &store.SessionUpdate{Session: "lisbon", Summary: &summary, SummaryUpto: &upto})
-	require.NoError(w.t, err)
-	old := w.add(trip, backends.KindFact, days(-40), "", "Lives in Porto, near the river.")
-	w.moved = w.add(trip, backends.KindFact, days(0), "lisbong", "Lives in Braga since March 2026.")
-	w.supersede(ann, old, w.moved)
-	w.add(trip, backends.KindFact, days(0), "lisbonc", "Likes small galleries, tiled houses and long walks.")
-	w.add(trip, backends.KindFact, days(0), "lisbone", "Is allergic to feathers: needs foam pillows.")
-	w.add(trip, backends.KindFact, days(0), "lisbona", "Plans a week in Lisbon in May 2026 with her sister Clara.")
-	w.add(ann, backends.KindFact, days(-12), "", "Prefers trains to planes when the ride is under six hours.")
-	w.add(ann, backends.KindFact, days(-12), "", "Works as a restorer of old books.")
-	w.add(ann, backends.KindEpisode, days(-20), "", "My sister Clara turns thirty on 9 May, I want to surprise her.")
-	w.add(ann, backends.KindFact, days(-3), "", "Answers short messages faster than long ones.")
 	w.says(in(ann, "books"), days(-12), "Books and trains", false,
 		"I restore old books for a living.", "How interesting! Paper or parchment?", "Both. And I like trains.", "Good to know.")
-	_, err = w.store.Update(w.ctx, p, &store.SessionUpdate{Session: "books", Failures: &[]store.Failure{
-		{From: 1, Upto: 2, Attempts: 3, Reason: "the model's answer is no JSON", Time: days(-12)}}})
-	require.NoError(w.t, err)
-
-	tea := in(wen, "茶")
 	w.says(tea, days(-1), "搬家与龙井", true, "我上个月搬到了杭州，现在每天喝龙井。", "杭州是个好地方！您喜欢明前茶还是雨前茶？",
 		"明前的最好。对了，我对花生过敏。", "好的，我记住了：不含花生。")
-	home := w.add(tea, backends.KindFact, days(-200), "", "住在上海徐汇区。")
-	w.supersede(wen, home, w.add(tea, backends.KindFact, days(-1), "茶a", "2026 年 2 月搬到杭州，住在西湖区。"))
-	w.add(tea, backends.KindFact, days(-1), "茶c", "对花生过敏，点餐时要提醒。")
-	w.add(tea, backends.KindFact, days(-1), "茶a", "每天喝龙井，最喜欢明前茶。")
-	w.add(wen, backends.KindFact, days(-9), "", "在一家出版社做儿童书编辑。")
-	w.add(wen, backends.KindFact, days(-9), "", "养了一只叫“墨墨”的黑猫。")
-	w.add(wen, backends.KindEpisode, days(-15), "", "五一想带父母去黄山看日出。")
-	w.add(wen, backends.KindFact, days(-4), "", "喜欢先看结论，再看细节。")
+	upto, summary := int64(4), "Ann plans a week in Lisbon in May with her sister. They like galleries, tiled houses and walks."
+	failed := []store.Failure{{From: 1, Upto: 2, Attempts: 3, Reason: "the model's answer is no JSON", Time: days(-12)}}
+	w.update(ann, &store.SessionUpdate{Session: "lisbon", Summary: &summary, SummaryUpto: &upto})
+	w.update(ann, &store.SessionUpdate{Session: "books", Failures: &failed})
 
-	calls := []tool.Call{}
+	ids := map[string]string{}
+	for _, m := range []struct {
+		scope   backends.Scope
+		day     int
+		message string // that taught it
+		text    string
+	}{
+		{trip, -40, "", "Lives in Porto, near the river."},
+		{trip, 0, "lisbong", "Lives in Braga since March 2026."},
+		{trip, 0, "lisbonc", "Likes small galleries, tiled houses and long walks."},
+		{trip, 0, "lisbone", allergy},
+		{trip, 0, "lisbona", "Plans a week in Lisbon in May 2026 with her sister Clara."},
+		{ann, -12, "", "Prefers trains to planes when the ride is under six hours."},
+		{ann, -12, "", "Works as a restorer of old books."},
+		{ann, -3, "", "Answers short messages faster than long ones."},
+		{tea, -200, "", "住在上海徐汇区。"},
+		{tea, -1, "茶a", "2026 年 2 月搬到杭州，住在西湖区。"},
+		{tea, -1, "茶c", "对花生过敏，点餐时要提醒。"},
+		{tea, -1, "茶a", "每天喝龙井，最喜欢明前茶。"},
+		{wen, -9, "", "在一家出版社做儿童书编辑。"},
+		{wen, -9, "", "养了一只叫“墨墨”的黑猫。"},
+		{wen, -4, "", "喜欢先看结论，再看细节。"},
+	} {
+		ids[m.text] = w.add(m.scope, backends.KindFact, days(m.day), m.message, m.text)
+	}
+	w.add(ann, backends.KindEpisode, days(-20), "", "My sister Clara turns thirty on 9 May, I want to surprise her.")
+	w.add(wen, backends.KindEpisode, days(-15), "", "五一想带父母去黄山看日出。")
+	w.supersede(ann, ids["Lives in Porto, near the river."], ids["Lives in Braga since March 2026."])
+	w.supersede(wen, ids["住在上海徐汇区。"], ids["2026 年 2 月搬到杭州，住在西湖区。"])
+
+	var calls []tool.Call
 	for name, c := range map[string]struct{ n, failed, ms int }{"search_orders": {24, 1, 320}, "refund": {9, 3, 1450}, "track_parcel": {15, 0, 610}} {
 		for i := range c.n {
 			x := tool.Call{Tool: name, Input: map[string]any{"order": i}, Output: "ok", Took: time.Duration(c.ms) * time.Millisecond}
@@ -192,22 +208,15 @@ func (w *world) fill() {
 			calls = append(calls, x)
 		}
 	}
-	_, err = w.tools.Record(w.ctx, &tool.RecordRequest{Scope: desk, Calls: calls})
+	_, err := w.tools.Record(w.ctx, &tool.RecordRequest{Scope: desk, Calls: calls})
 	require.NoError(w.t, err)
 	_, err = w.tools.Summarize(w.ctx, &tool.SummaryRequest{Scope: desk})
 	require.NoError(w.t, err)
 
-	for _, n := range []struct {
-		s               backends.Scope
-		query, question string
-	}{{trip, "Which pillows should the hotel have?", ""}, {tea, "我喜欢喝什么茶？", ""}} {
-		out, err := w.mem.Backend().Search(w.ctx, &backends.SearchRequest{Scope: n.s, Query: n.query, TopK: 3})
+	for query, s := range map[string]backends.Scope{"Which pillows should the hotel have?": trip, "我喜欢喝什么茶？": tea} {
+		out, err := w.mem.Backend().Search(w.ctx, &backends.SearchRequest{Scope: s, Query: query, TopK: 3})
 		require.NoError(w.t, err)
-		text := "What you remember of this user:"
-		for _, h := range out.Hits {
-			text += "\n- " + h.Text
-		}
-		w.notes.Record(w.ctx, hooks.Note{Scope: n.s, Query: n.query, Text: text, Hits: out.Hits})
+		w.notes.Record(w.ctx, hooks.Note{Scope: s, Query: query, Text: "What you remember of this user:\n- " + out.Hits[0].Text, Hits: out.Hits})
 	}
 }
 
