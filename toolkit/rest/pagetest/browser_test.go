@@ -8,8 +8,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -61,28 +61,17 @@ func newTab(t *testing.T, l look) *tab {
 	if browser == nil {
 		t.Skip("no browser: install chromium, or name one by EINOMEM_CHROMIUM")
 	}
-	ctx, cancel := chromedp.NewContext(browser, chromedp.WithTargetID(newTarget(t)))
-	ctx, end := context.WithTimeout(ctx, 2*time.Minute)
-	var mu sync.Mutex
-	var problems []string
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithTargetID(newTarget()))
+	t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, func(e any) {
-		mu.Lock()
-		defer mu.Unlock()
 		switch e := e.(type) {
 		case *runtime.EventExceptionThrown:
-			problems = append(problems, e.ExceptionDetails.Error())
+			t.Error(e.ExceptionDetails)
 		case *log.EventEntryAdded:
 			if strings.Contains(e.Entry.Text, "Content Security Policy") {
-				problems = append(problems, e.Entry.Text)
+				t.Error(e.Entry.Text)
 			}
 		}
-	})
-	t.Cleanup(func() {
-		mu.Lock()
-		require.Empty(t, problems)
-		mu.Unlock()
-		end()
-		cancel()
 	})
 	b := &tab{t: t, ctx: ctx}
 	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: cmp.Or(l.scheme, "light")}
@@ -92,14 +81,10 @@ func newTab(t *testing.T, l look) *tab {
 }
 
 // newTarget opens a window with a storage of its own: newer browsers have no tab without a window.
-func newTarget(t *testing.T) target.ID {
-	t.Helper()
+func newTarget() target.ID {
 	ctx := cdp.WithExecutor(browser, chromedp.FromContext(browser).Browser)
-	storage, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx)
-	require.NoError(t, err)
-	id, err := target.CreateTarget("about:blank").WithBrowserContextID(storage).WithNewWindow(true).Do(ctx)
-	require.NoError(t, err)
-	return id
+	storage := must(target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx))
+	return must(target.CreateTarget("about:blank").WithBrowserContextID(storage).WithNewWindow(true).Do(ctx))
 }
 
 func (b *tab) run(actions ...chromedp.Action) {
@@ -144,15 +129,10 @@ func (b *tab) reads(selector, text string) {
 	b.until(`document.querySelector(%q)?.innerText.includes(%q)`, selector, text)
 }
 
-// click clicks what a selector finds, as soon as it is there. What is drawn anew meanwhile is
-// looked for once more.
+// click clicks what a selector finds, as soon as it is there.
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	require.Eventually(b.t, func() bool {
-		var nodes []*cdp.Node
-		return chromedp.Run(b.ctx, chromedp.Nodes(selector, &nodes, chromedp.ByQuery, chromedp.AtLeast(0))) == nil &&
-			len(nodes) == 1 && chromedp.Run(b.ctx, chromedp.MouseClickNode(nodes[0])) == nil
-	}, patience, tick, "click %s", selector)
+	b.until(`(e => e?.checkVisibility() && (e.click(), true))(document.querySelector(%q))`, selector)
 }
 
 // enter replaces the text of a field.
@@ -175,9 +155,14 @@ func (b *tab) openItem(text string) {
 	b.reads("#panel .large", text)
 }
 
-func (b *tab) press(keys ...string) {
+func (b *tab) press(keys string) { b.t.Helper(); b.run(chromedp.KeyEvent(keys)) }
+
+// shot writes a picture to the folder that EINOMEM_PAGE_SHOTS names, if it does.
+func (b *tab) shot(name string) {
 	b.t.Helper()
-	for _, k := range keys {
-		b.run(chromedp.KeyEvent(k))
+	if dir := os.Getenv("EINOMEM_PAGE_SHOTS"); dir != "" {
+		var png []byte
+		b.run(chromedp.CaptureScreenshot(&png))
+		require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))
 	}
 }

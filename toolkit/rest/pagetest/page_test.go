@@ -7,8 +7,7 @@ package pagetest
 
 import (
 	"net/url"
-	"os"
-	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/rest"
 )
@@ -102,11 +102,7 @@ func TestAnEditIsUndoneAndAConflictIsShown(t *testing.T) {
 	b.click("#edit")
 	b.enter("#text", "Mine.")
 	id := eval[string](b, `document.querySelector('#panel [data-memory]').dataset.memory`)
-	manager, err := access.Manager(w.mem)
-	require.NoError(t, err)
-	theirs := "Theirs."
-	_, err = manager.Update(w.ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: &theirs})
-	require.NoError(t, err)
+	must(must(access.Manager(w.mem)).Update(w.ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: ptr("Theirs.")}))
 	b.click("#dialog .main")
 	b.reads("#dialog .wrong", "Theirs.")
 	require.Contains(t, w.texts(ann), "Theirs.")
@@ -173,7 +169,7 @@ func TestMarkupInTextsDoesNotRun(t *testing.T) {
 	w, b := newWorld(t, nil, nil), newTab(t, look{})
 	const evil = `<script>window.ran = 1</script><img src=x onerror="window.ran = 2"><b>bold</b> javascript:alert(1)`
 	w.add(backends.Scope{UserID: evil}, backends.KindFact, noon, "", evil)
-	w.says(backends.Scope{UserID: evil, SessionID: evil}, noon, evil, true, evil, evil)
+	w.says(backends.Scope{UserID: evil, SessionID: evil}, noon, true, store.SessionUpdate{Title: ptr(evil)}, evil, evil)
 	b.open(w.at("memories", "user", evil))
 	b.openItem(evil)
 	b.enter("#search", "bold"+kb.Enter)
@@ -195,18 +191,18 @@ func TestMarkupInTextsDoesNotRun(t *testing.T) {
 func TestBothLanguages(t *testing.T) {
 	w, b := newWorld(t, nil, nil), newTab(t, look{language: "zh-CN"})
 	b.open(w.at("memories", "user", "李雯"))
-	b.shows("共 7 条")
+	b.shows("共 6 条")
 	require.Equal(t, "zh-CN", eval[string](b, `document.documentElement.lang`))
 	english := `document.body.innerText.match(/\b(Search|Memories|Sessions|Active|Delete|Edit|History|State|Users)\b/)?.[0] ?? ''`
 	b.openItem("杭州")
 	b.has("#panel .message")
 	require.Empty(t, eval[string](b, english))
 	b.click("#language")
-	b.shows("7 found")
+	b.shows("6 found")
 	require.Equal(t, "en-GB", eval[string](b, `document.documentElement.lang`))
 	require.NotEmpty(t, eval[string](b, english))
 	b.run(chromedp.Reload())
-	b.shows("7 found") // it is kept
+	b.shows("6 found") // it is kept
 }
 
 // ratios returns the least contrast of what text the page shows with what is behind it.
@@ -228,26 +224,34 @@ const ratios = `(() => {
 
 func TestLightAndDarkHaveContrast(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	for scheme, back := range map[string]string{"light": "rgb(246, 246, 243)", "dark": "rgb(19, 22, 24)"} {
-		b := newTab(t, look{scheme: scheme})
-		for _, place := range []struct{ at, item, ready string }{
-			{w.at("memories", "user", "ann"), "Lives in Braga", "#panel .message"},
-			{w.at("sessions", "user", "ann"), "Lisbon", "#window"},
-			{w.at("sessions", "user", "ann"), "Books", "#panel .wrong"},
-			{w.at("tools", "workspace", "support-desk"), "", "[data-tool]"},
-		} {
-			b.open(place.at)
-			if place.item != "" {
-				b.openItem(place.item)
-			}
-			b.has(place.ready)
+	for _, l := range []struct{ language, scheme, back, person, query, home, session string }{
+		{"en-GB", "light", "rgb(246, 246, 243)", "ann", "Where in Braga or Lisbon does Ann live now?", "Lives in Braga", "Books"},
+		{"zh-CN", "dark", "rgb(19, 22, 24)", "李雯", "她喜欢喝什么茶，有什么过敏？", "搬到杭州", "龙井"},
+	} {
+		b := newTab(t, look{language: l.language, scheme: l.scheme})
+		check := func(place, ready string) {
+			t.Helper()
+			b.has(ready)
 			least := eval[struct {
 				What  string
 				Ratio float64
 			}](b, ratios)
 			require.GreaterOrEqual(t, least.Ratio, 4.5, least.What)
-			require.Equal(t, back, eval[string](b, `getComputedStyle(document.body).backgroundColor`))
+			b.shot(l.scheme + "-" + place)
 		}
+		b.open(w.at("memories", "user", l.person))
+		require.Equal(t, l.back, eval[string](b, `getComputedStyle(document.body).backgroundColor`))
+		b.enter("#search", l.query+kb.Enter)
+		b.has(".bars")
+		b.openItem(l.home)
+		check("memory", "#panel .message")
+		b.open(w.at("sessions", "user", l.person))
+		b.openItem(l.session)
+		check("session", "#panel .message")
+		b.open(w.at("notes", "user", l.person))
+		check("notes", ".card")
+		b.open(w.at("tools", "workspace", "support-desk"))
+		check("tools", "[data-tool]")
 	}
 }
 
@@ -256,37 +260,33 @@ func TestNothingIsWiderThanAPhone(t *testing.T) {
 	w.add(ann, backends.KindFact, noon, "", "Averylongwordwithoutanyspacethatdoesnotfitintoalineofaphoneatallwhateveronedoeswithit/and/a/path/that/is/long")
 	for _, language := range []string{"en", "zh-CN"} {
 		b := newTab(t, look{width: 360, language: language})
-		fits := func(where string) {
+		fits := func(where, ready string) {
 			t.Helper()
+			b.has(ready)
 			require.LessOrEqual(t, eval[int](b, `Math.max(0, ...['html', '#panel', '#dialog', '#main'].map(s => document.querySelector(s)).filter(e => e.checkVisibility()).map(e => e.scrollWidth))`), 360, where)
+			b.shot("phone-" + language + "-" + where)
 		}
-		b.open(w.url)
-		b.has("#side a")
-		fits("start")
 		for _, s := range []string{"memories", "sessions", "notes", "blocks"} {
 			b.open(w.at(s, "user", "ann"))
-			b.has(".item, .card")
-			fits(s)
+			fits(s, ".item, .card")
 		}
 		b.open(w.at("tools", "workspace", "support-desk"))
-		b.has(".plots")
-		fits("tools")
+		fits("tools", ".plots")
 		b.open(w.at("memories", "user", "ann"))
 		b.enter("#search", "Averylongword pillows trains"+kb.Enter)
-		b.has(".bars")
-		fits("search")
+		fits("search", ".bars")
 		b.openItem(allergy)
-		b.has("#panel .message")
-		fits("memory")
+		fits("memory", "#panel .message")
 		reachable := `document.querySelector('#search').checkVisibility({ visibilityProperty: true })`
 		require.False(t, eval[bool](b, reachable), "what the panel covers is out of reach")
 		b.press(kb.Escape)
 		b.until("%s", reachable)
 		b.click("#menu")
+		fits("people", "#side a")
 		b.click("#side a[href*=support-desk]")
 		b.until(`!document.querySelector('#side').checkVisibility()`)
 		b.click("#forget")
-		fits("dialog")
+		fits("dialog", "#typed")
 	}
 }
 
@@ -302,11 +302,9 @@ func TestTheKeyboardReachesEverything(t *testing.T) {
 	b.run(slash)
 	require.Equal(t, "/", eval[string](b, `document.activeElement.value`), "in a field it is a letter")
 	b.press(kb.Backspace)
-	for range 5 { // button, kind, state, view, first item
-		b.press(kb.Tab)
-	}
+	b.press(strings.Repeat(kb.Tab, 5)) // button, kind, state, view, first item
 	item(0)
-	b.press(kb.ArrowDown, kb.ArrowDown, kb.ArrowUp)
+	b.press(kb.ArrowDown + kb.ArrowDown + kb.ArrowUp)
 	item(1)
 	b.press(kb.Enter)
 	b.has("#panel .large")
@@ -422,49 +420,4 @@ func TestSectionsThatTheServerDoesNotOfferAreHidden(t *testing.T) {
 	b.open(w.url + "/memory/#/memories/user/default/ann") // a handler may be anywhere
 	b.openItem("Lives in Braga")
 	b.shows("It was learnt in session lisbon, which this server does not show.")
-}
-
-// TestScreenshots writes pictures of the page to the folder that EINOMEM_PAGE_SHOTS names.
-func TestScreenshots(t *testing.T) {
-	dir := os.Getenv("EINOMEM_PAGE_SHOTS")
-	if dir == "" {
-		t.Skip("EINOMEM_PAGE_SHOTS names no folder for pictures")
-	}
-	w := newWorld(t, nil, nil)
-	for name, l := range map[string]look{
-		"light": {}, "dark": {0, "zh-CN", "dark"}, "phone": {width: 360}, "phone-dark": {360, "zh-CN", "dark"},
-	} {
-		person, query, home, session := "ann", "Where in Braga or Lisbon does Ann live now?", "Braga", "Lisbon"
-		if l.language != "" {
-			person, query, home, session = "李雯", "她喜欢喝什么茶，有什么过敏？", "杭州，", "龙井"
-		}
-		b := newTab(t, l)
-		shot := func(what, ready string) {
-			b.has(ready)
-			var png []byte
-			b.run(chromedp.CaptureScreenshot(&png))
-			require.NoError(t, os.WriteFile(filepath.Join(dir, name+"-"+what+".png"), png, 0o600))
-		}
-		b.open(w.at("memories", "user", person))
-		shot("list", ".item")
-		b.until(`(s => (s.value = 'timeline', s.dispatchEvent(new Event('change'))))(document.querySelector('select:last-child'))`)
-		shot("timeline", ".timeline")
-		b.open(w.at("memories", "user", person))
-		b.enter("#search", query+kb.Enter)
-		shot("search", ".bars")
-		b.openItem(home)
-		shot("memory", "#panel .message")
-		b.click("#edit")
-		shot("edit", "#text")
-		b.open(w.at("sessions", "user", person))
-		b.openItem(session)
-		shot("session", "#panel .message")
-		for place, section := range map[string]string{
-			w.url: "start", w.at("notes", "user", person): "notes", w.at("blocks", "user", person): "blocks",
-			w.at("tools", "workspace", "support-desk"): "tools", w.url + "/#/health": "health",
-		} {
-			b.open(place)
-			shot(section, ".item, .card, #side a")
-		}
-	}
 }
