@@ -45,9 +45,10 @@ function show(anew) {
   if (anew || place !== shown) {
     shown = place;
     const view = h('div.view');
-    put(byId('main'), person && heading(person, section), section ? view : [h('h1', t('choose')), h('p.muted', t('chooseWhy'))]);
+    put(byId('main'), person && heading(person, section), section ? view : h('h1', t('choose')));
     openItem = section && views[section](view, contextOf(place, person));
     drawPeople(section, person);
+    byId('main').focus({ preventScroll: true });
   }
   const opened = document.querySelector('.item[aria-current=true]');
   for (const a of document.querySelectorAll('.item')) a.setAttribute('aria-current', a.hash === location.hash);
@@ -141,7 +142,7 @@ async function start() {
   byId('who').textContent = me.write ? me.key : `${me.key} · ${t('readOnly')}`;
   byId('out').hidden = !key();
   namespace = me.opens.namespaces.find((name) => name !== '*') ?? 'default';
-  await findPeople();
+  await findPeople().catch((error) => toast(error.message));
   if (!where().section && people.length === 1) location.replace(placeOf('memories', people[0]));
   show(true);
 }

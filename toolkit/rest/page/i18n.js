@@ -32,7 +32,6 @@ const texts = {
   openById: ['Open by id', '按编号打开'],
   noPeople: ['No people are listed. Open one by id.', '暂无人员列表，请按编号打开。'],
   choose: ['Choose whose memory to look at', '请选择要查看的记忆'],
-  chooseWhy: ['Pick a person or a workspace from the list, or open one by its id.', '从列表中选择人员或工作区，或按编号打开。'],
 
   // Sections.
   memories: ['Memories', '记忆'],

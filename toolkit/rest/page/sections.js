@@ -101,6 +101,6 @@ export function health(root, context) {
       h('div.card', facts([['backlog', number(s.messages)], ['inSessions', number(s.sessions)], ['oldest', date(s.oldest)],
         ['queued', number(s.queued)], ['failing', number(s.failing)], ['failingSince', date(s.since)], ['parked', number(s.parked)],
         ['lastError', s.last_error]])),
-      context.write && !isCalm && (s.failing > 0 || s.parked > 0) && retry(context, {})];
+      context.write && (s.failing > 0 || s.parked > 0) && retry(context, {})];
   });
 }

@@ -165,14 +165,13 @@ func (w *world) fill() {
 	w.add(wen, backends.KindFact, days(-4), "", "喜欢先看结论，再看细节。")
 
 	var calls []tool.Call
-	for name, c := range map[string]struct{ n, failed, ms int }{"search_orders": {24, 1, 320}, "refund": {9, 3, 1450}, "track_parcel": {15, 0, 610}} {
-		for i := range c.n {
-			x := tool.Call{Tool: name, Input: map[string]any{"order": i}, Output: "ok", Took: time.Duration(c.ms) * time.Millisecond}
-			if i < c.failed {
-				x.Failed, x.Error = true, "timeout after 5 s: the payment service did not answer"
-			}
-			calls = append(calls, x)
+	for i := range 9 {
+		calls = append(calls, tool.Call{Tool: "search_orders", Input: map[string]any{"order": i}, Output: "ok", Took: 320 * time.Millisecond})
+		refund := tool.Call{Tool: "refund", Input: map[string]any{"order": i}, Output: "ok", Took: 1450 * time.Millisecond}
+		if i%3 == 0 {
+			refund.Output, refund.Error = "", "timeout after 5 s: the payment service did not answer"
 		}
+		calls = append(calls, refund)
 	}
 	must(w.tools.Record(w.ctx, &tool.RecordRequest{Scope: desk, Calls: calls}))
 	must(w.tools.Summarize(w.ctx, &tool.SummaryRequest{Scope: desk}))
