@@ -31,6 +31,8 @@
 // with all its former texts, see [Files.History]; it is exported and copied with the partition,
 // and erased with it. Forgetting one session erases the files that were last written in it.
 // A renamed file begins a new history; the former one is that of its former path.
+// What lists, creates, renames or deletes reads the whole partition; what views or edits one file
+// does not.
 //
 // The core blocks of Config.Blocks are files, too: /memories/core/NAME. They can be edited
 // unless they are read-only, within their limits, but not created, deleted or renamed.
@@ -41,35 +43,32 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
+	"path"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/cloudwego/eino/compose"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/redact"
 )
 
 // Root is the directory that all files are in.
 const Root = "/memories"
 
-// What a partition may hold.
 const (
-	MaxRunes = 100_000 // in a file
-	MaxFiles = 1000    // in a partition; a few more where several create at the same time
+	MaxRunes = 100_000 // of a file
 	MaxPath  = 300     // bytes of a path, which has at most 8 names below Root
-)
 
-const (
-	idPrefix = "files/" // of the ids of the records; the name follows
-	coreDir  = "core"   // the directory of the core blocks
+	idPrefix = "files/"       // of the ids of the records; the path below Root follows
+	coreDir  = Root + "/core" // the directory of the core blocks
 )
 
 // Config says where files are kept. It is copied by [New].
@@ -94,63 +93,146 @@ type Config struct {
 
 // Files keeps files for any number of users, agents and workspaces. It is safe for concurrent
 // use, and holds nothing that has to be closed.
-type Files struct {
-	Config
-	listed *lru.Cache[backends.Partition, *listing]
-}
+type Files struct{ Config }
 
 // New returns the files of a configuration, or ErrInvalid for one without Records.
 func New(cfg *Config) (*Files, error) {
 	if cfg == nil || cfg.Records == nil {
 		return nil, fmt.Errorf("files: no Config.Records: %w: pass a store, such as one of sqlitestore.Open", backends.ErrInvalid)
 	}
-	listed, err := lru.New[backends.Partition, *listing](128)
-	return &Files{Config: *cfg, listed: listed}, err
+	return &Files{*cfg}, nil
+}
+
+// Do carries out a command on the files of a scope, and returns what a model reads of it. What
+// the command got wrong is ErrInvalid or ErrNotFound, with a text that says what to do.
+func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out string, err error) {
+	err = keeper.Retry(ctx, func() error {
+		x, err := f.call(ctx, s)
+		if err != nil {
+			return err
+		}
+		if id := compose.GetToolCallID(ctx); id != "" { // a run that is resumed may repeat it
+			x.key = idPrefix + keeper.HashID(s.SessionID, s.AgentID, id, fmt.Sprint(*c))
+		}
+		if out, err = x.do(c); err == nil && len(x.changes) > 0 {
+			_, err = f.Records.Apply(ctx, x.p, &store.Batch{Mutations: x.changes, Key: x.key})
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("files: %w", err)
+	}
+	return out, nil
 }
 
 // History returns what happened to a file, oldest first: the texts before and after, who
 // changed it and when. It still answers for a file that was deleted.
-func (f *Files) History(ctx context.Context, s backends.Scope, path string) ([]backends.Event, error) {
+func (f *Files) History(ctx context.Context, s backends.Scope, at string) ([]backends.Event, error) {
 	x, err := f.call(ctx, s)
-	name, fault := parse(path)
-	switch block, ok := strings.CutPrefix(name, coreDir+"/"); {
-	case err != nil:
-		return nil, err
-	case fault != nil:
-		return nil, fault
-	case ok && f.Blocks != nil:
-		return f.Blocks.History(ctx, x.scope, block)
+	if err == nil {
+		err = check(at)
 	}
-	return f.Records.History(ctx, x.p, idPrefix+name)
+	if err != nil {
+		return nil, err
+	}
+	if f.Blocks != nil && within(at, coreDir) {
+		return f.Blocks.History(ctx, x.scope, path.Base(at))
+	}
+	return f.Records.History(ctx, x.p, idOf(at))
 }
 
 // call is what one call works on.
 type call struct {
 	*Files
-	ctx   context.Context
-	scope backends.Scope
-	p     backends.Partition
-	key   string // the idempotency key of what it writes
+	ctx     context.Context
+	scope   backends.Scope
+	p       backends.Partition
+	key     string           // the idempotency key of what it writes
+	held    map[string]file  // what load found, by paths
+	changes []store.Mutation // made in the end, all or none
+}
+
+// file is a record of the partition, or below coreDir a core block.
+type file struct {
+	text    string
+	version int64 // of the record
 }
 
 func (f *Files) call(ctx context.Context, s backends.Scope) (x *call, err error) {
-	x = &call{Files: f, ctx: ctx}
-	if x.scope, err = s.Normalize(); err != nil {
-		return nil, err
-	}
-	if s = x.scope; s.UserID == "" && s.AgentID == "" && s.Workspace != "" {
-		x.p, err = s.Partition(backends.PartitionWorkspace)
-	} else {
-		x.p, err = s.Speaker()
+	x = &call{Files: f, ctx: ctx, held: map[string]file{}}
+	if x.scope, err = s.Normalize(); err == nil {
+		x.p, err = keeper.Whom(x.scope)
 	}
 	return x, err
 }
 
+// load finds the core blocks, and the file at a path. Where there is none it finds all files,
+// for which it reads the whole partition.
+func (x *call) load(at string) error {
+	if err := check(at); err != nil {
+		return err
+	}
+	if x.Blocks != nil {
+		blocks, err := x.Blocks.Get(x.ctx, x.scope)
+		if err != nil {
+			return err
+		}
+		for _, v := range blocks {
+			x.held[coreDir+"/"+v.Block.Name] = file{text: v.Text}
+		}
+	}
+	var found map[string]*store.Record
+	one, err := x.Records.Get(x.ctx, x.p, idOf(at))
+	switch {
+	case err != nil:
+		return err
+	case len(one) > 0:
+		found = map[string]*store.Record{one[0].ID: &one[0]}
+	default:
+		found, _, err = store.All(x.ctx, x.Records, x.p, func(r *store.Record) { r.Vector = nil })
+	}
+	for id, r := range found {
+		if name, ok := strings.CutPrefix(id, idPrefix); ok {
+			x.held[Root+"/"+name] = file{r.Text, r.Version}
+		}
+	}
+	return err
+}
+
+// put gives a file another text, or makes a new one. A core block is edited at once, as the agent.
+func (x *call) put(at, text string) error {
+	old := x.held[at]
+	switch {
+	case within(at, coreDir):
+		edit := x.Blocks.Replace
+		if old.text == "" {
+			edit = x.Blocks.Append
+		}
+		_, err := edit(x.ctx, &core.Edit{Scope: x.scope, Block: path.Base(at), Old: old.text, Text: text, IdempotencyKey: x.key})
+		return err
+	case utf8.RuneCountInString(text) > MaxRunes:
+		return invalid("the file would have more than %d characters: use several", MaxRunes)
+	}
+	x.change(store.Put(&store.Record{Memory: backends.Memory{
+		ID: idOf(at), Kind: backends.KindCore, Text: text, Scope: x.scope,
+		Origin: backends.Origin{Session: x.scope.SessionID, Role: "assistant", Author: backends.AuthorAgent},
+	}}), cmp.Or(old.version, store.MustNotExist))
+	return check(at)
+}
+
+// change adds a change of a record that has a version.
+func (x *call) change(m store.Mutation, version int64) {
+	m.Expect, m.Actor, m.Role = version, cmp.Or(x.scope.AgentID, backends.AuthorAgent), "assistant"
+	x.changes = append(x.changes, m)
+}
+
 // clean returns a text as it is stored.
 func (x *call) clean(text string) string {
-	if text = strings.ReplaceAll(text, "\r\n", "\n"); x.Redact != nil {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	switch {
+	case x.Redact != nil:
 		text = x.Redact(text)
-	} else if x.p.Kind == backends.PartitionWorkspace {
+	case x.p.Kind == backends.PartitionWorkspace:
 		text = redact.Shared(text)
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
@@ -162,68 +244,26 @@ var (
 	odd = regexp.MustCompile(`[^\pL\pM\pN\pP\pS ]|\\|%[0-9A-Fa-f]{2}`)
 )
 
-// parse returns the name of a path below Root, "" for Root itself.
-func parse(path string) (string, error) {
-	if len(path) > MaxPath || !utf8.ValidString(path) || !legal.MatchString(path) || odd.MatchString(path) {
-		return "", invalid("%.100q is no path here: it begins with %s/, and has at most 8 names and %d bytes; no name is empty, or begins or ends with a space, "+
-			"or begins with a dot; no backslashes, percent-encoding or characters that are not shown; no slash at the end", path, Root, MaxPath)
+// check returns ErrInvalid for what is no path.
+func check(at string) error {
+	if len(at) > MaxPath || !utf8.ValidString(at) || !legal.MatchString(at) || odd.MatchString(at) {
+		return invalid("%.100q is no path here: it begins with %s/, and has at most 8 names and %d bytes; no name is empty, or begins or ends with a space, "+
+			"or begins with a dot; no backslashes, percent-encoding or characters that are not shown; no slash at the end", at, Root, MaxPath)
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(path, Root), "/"), nil
+	return nil
 }
 
-// pathOf returns the path of a name.
-func pathOf(name string) string { return strings.TrimSuffix(Root+"/"+name, "/") }
+// within reports whether a path is dir or below it.
+func within(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") }
 
-// within reports whether a name is dir or below it.
-func within(name, dir string) bool {
-	return dir == "" || name == dir || strings.HasPrefix(name, dir+"/")
+// idOf returns the id of the record of a path.
+func idOf(at string) string { return idPrefix + strings.TrimPrefix(at, Root+"/") }
+
+// invalid is an error of the caller's own making. The text says what to do.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s; nothing was changed", backends.ErrInvalid, fmt.Sprintf(format, args...))
 }
 
-// listing is the sizes of a partition's files by name, as of a cursor.
-type listing struct {
-	mu     sync.Mutex
-	cursor string
-	sizes  map[string]int
-}
-
-// names returns the sizes of the files of the partition, and of the scope's core blocks, by
-// name. The first call for a partition reads it whole, the next ones what changed.
-func (x *call) names() (map[string]int, error) {
-	l := &listing{sizes: map[string]int{}}
-	if known, ok, _ := x.listed.PeekOrAdd(x.p, l); ok {
-		l = known
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for more := true; more; {
-		c, err := x.Records.Changes(x.ctx, x.p, l.cursor)
-		if err != nil {
-			return nil, err
-		}
-		if c.Reset {
-			clear(l.sizes)
-		}
-		for i := range c.Records {
-			if name, ok := strings.CutPrefix(c.Records[i].ID, idPrefix); ok {
-				l.sizes[name] = len(c.Records[i].Text)
-			}
-		}
-		for _, id := range c.Removed {
-			delete(l.sizes, strings.TrimPrefix(id, idPrefix))
-		}
-		l.cursor, more = c.Cursor, c.More
-	}
-	sizes := maps.Clone(l.sizes)
-	blocks, err := x.blocks()
-	for _, v := range blocks {
-		sizes[coreDir+"/"+v.Block.Name] = len(v.Text)
-	}
-	return sizes, err
-}
-
-func (x *call) blocks() ([]core.Value, error) {
-	if x.Blocks == nil {
-		return nil, nil
-	}
-	return x.Blocks.Get(x.ctx, x.scope)
+func notFound(at string) error {
+	return fmt.Errorf("%w: there is no file %s: view %s to see what there is", backends.ErrNotFound, at, Root)
 }

@@ -177,17 +177,6 @@ func TestLimits(t *testing.T) {
 	assert.Less(t, len(out), 40_000)
 	assert.True(t, strings.HasSuffix(out, "(there is more: view it with view_range [300, -1])"))
 	assert.Less(t, utf8.RuneCountInString(do(t, f, ann, view("/memories/full"))), 40_000)
-
-	batch := &store.Batch{}
-	for i := range files.MaxFiles - 2 {
-		batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: backends.Memory{ID: fmt.Sprint("files/n", i), Kind: backends.KindCore}}))
-	}
-	p, err := ann.Partition(backends.PartitionUser)
-	require.NoError(t, err)
-	_, err = db.Apply(t.Context(), p, batch)
-	require.NoError(t, err)
-	refused(t, f, ann, backends.ErrInvalid, "there are 1000 files", create("/memories/one-more", ""))
-	do(t, f, ann, rename("/memories/n1", "/memories/m1"))
 }
 
 func TestEachScopeHasItsOwn(t *testing.T) {
