@@ -20,12 +20,13 @@
 // erases everything, once the user says so: clients that can ask are made to (elicitation);
 // others must repeat whose memory it is. memory is package files, with Config.Files. With
 // Config.Flows there are ReMe's flows under their own names, whose result is ReMe's answer, and
-// as structured content also success and metadata. Every result has a text for models, and the
-// same as structured content. What a model got wrong is an error of the tool, with a text that
-// says what to do; what failed here goes to Config.OnError.
+// as structured content also success and metadata. Every result is structured content, and a text
+// for models: a line for each memory, the text of files and flows, else the same JSON. What a model
+// got wrong is an error of the tool, with a text that says what to do; what failed here goes to
+// Config.OnError.
 //
-// Resources are the memories, as memory://memories/ID, and the sessions, as
-// memory://sessions/ID. They are read-only.
+// Resources are memory://memories and memory://sessions, which list what there is, and each memory
+// and session as memory://memories/ID and memory://sessions/ID. They are JSON, and read-only.
 //
 // # Whose memory
 //
@@ -48,6 +49,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/toolkit/access"
@@ -82,12 +84,9 @@ type Config struct {
 // Server serves a memory. It is immutable and safe for concurrent use.
 type Server struct {
 	cfg     Config
-	fixed   connection       // of Run
 	manager backends.Manager // nil if the backend is none
 	mcp     *sdk.Server
 }
-
-var private = sdk.Cacheable{CacheScope: "private"}
 
 // New returns a server, or ErrInvalid for a configuration without Memory or with a scope that
 // cannot be.
@@ -96,19 +95,14 @@ func New(cfg *Config) (*Server, error) {
 		return nil, fmt.Errorf("mcp: no Config.Memory: %w: pass one of middleware.New", backends.ErrInvalid)
 	}
 	s := &Server{cfg: *cfg}
-	scope, err := cfg.Scope.Normalize()
-	if s.cfg.Scope = scope; err == nil && cfg.Guard == nil {
+	var err error
+	if s.cfg.Scope, err = cfg.Scope.Normalize(); err == nil && cfg.Guard == nil {
 		s.cfg.Guard, err = access.New(nil)
 	}
-	s.fixed = connection{scope: scope, key: &access.Key{
-		Name: "run", Namespaces: []string{cmp.Or(scope.Namespace, backends.DefaultNamespace)},
-		Users: []string{scope.UserID}, Agents: []string{scope.AgentID}, Workspaces: []string{scope.Workspace}, Write: !cfg.ReadOnly,
-	}}
 	s.manager, _ = access.Manager(cfg.Memory)
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: "1"}, &sdk.ServerOptions{
 		Instructions: "Long-term memory. Search it before you answer what may depend on earlier conversations; add lasting facts, preferences and decisions to it.",
-		Capabilities: &sdk.ServerCapabilities{},
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = private },
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	s.resources()
 	if err = errors.Join(err, s.tools()); err != nil {
@@ -120,13 +114,18 @@ func New(cfg *Config) (*Server, error) {
 // Run serves one client, by default over standard input and output, until it leaves or ctx ends.
 // Config.Scope is required for it.
 func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
-	if !named(s.cfg.Scope) {
+	scope := s.cfg.Scope
+	if _, err := keeper.Whom(scope); err != nil {
 		return fmt.Errorf("mcp: no Config.Scope: %w: it says whose memory is served", backends.ErrNoScope)
 	}
 	if t == nil {
 		t = &sdk.StdioTransport{}
 	}
-	return s.mcp.Run(context.WithValue(ctx, connectionKey{}, &s.fixed), t)
+	c := &connection{scope: scope, key: &access.Key{
+		Name: "run", Namespaces: []string{cmp.Or(scope.Namespace, backends.DefaultNamespace)},
+		Users: []string{scope.UserID}, Agents: []string{scope.AgentID}, Workspaces: []string{scope.Workspace}, Write: !s.cfg.ReadOnly,
+	}}
+	return s.mcp.Run(context.WithValue(ctx, connectionKey{}, c), t)
 }
 
 // connection is who is connected, and whose memory it is.
@@ -144,7 +143,7 @@ func (s *Server) Handler() http.Handler {
 	streams := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.mcp }, &sdk.StreamableHTTPOptions{SessionTimeout: idle})
 	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 		c := ctx.Value(connectionKey{}).(*connection)
-		return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", c.key.Name, c.scope), Extra: map[string]any{"connection": c}}, nil
+		return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", c.key.Name, c.scope)}, nil
 	}
 	bound := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(streams)
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,63 +194,66 @@ type call struct {
 	*connection
 	name    string               // of the tool, or of the method
 	request *sdk.CallToolRequest // nil for resources
+	ask     *sdk.ElicitParams    // what the user is asked before the call goes on
 }
 
-// call returns the call of a request. It fails closed: a request over HTTP without a connection
-// has none of Run's.
-func (s *Server) call(ctx context.Context, extra *sdk.RequestExtra, name string) (*call, error) {
-	c := &call{Context: ctx, Server: s, name: name}
-	if extra != nil && extra.TokenInfo != nil {
-		c.connection, _ = extra.TokenInfo.Extra["connection"].(*connection)
-	} else if extra == nil || extra.Header == nil {
-		c.connection, _ = ctx.Value(connectionKey{}).(*connection)
-	}
-	if c.connection == nil {
+// call returns the call of a request. The context is that in which its session began, of which
+// the SDK lets no other connection make use.
+func (s *Server) call(ctx context.Context, name string) (*call, error) {
+	c, ok := ctx.Value(connectionKey{}).(*connection)
+	if !ok {
 		return nil, backends.ErrDenied
 	}
-	return c, nil
+	return &call{Context: ctx, Server: s, connection: c, name: name}, nil
 }
 
-// named reports whether a scope names anybody's memory.
-func named(s backends.Scope) bool { return s.UserID != "" || s.AgentID != "" || s.Workspace != "" }
-
-// owner returns ErrNoScope if the connection has no scope.
-func (c *call) owner() error {
-	if !named(c.scope) {
-		return fmt.Errorf("%w: this connection does not say whose memory it is about: send the header %s, %s or %s", backends.ErrNoScope, access.HeaderUser, access.HeaderAgent, access.HeaderWorkspace)
+// do works on what is the connection's own. What writes needs a key that may, and is logged.
+func (c *call) do(writes bool, run func() error) error {
+	if _, err := keeper.Whom(c.scope); err != nil {
+		return err
 	}
-	return nil
-}
-
-// write carries out what changes something, if the key may, and logs it.
-func (c *call) write(run func() error) error {
-	err := c.key.Allow(c.scope, true)
+	err := c.key.Allow(c.scope, writes)
 	if err == nil {
 		err = run()
 	}
-	c.cfg.Guard.Audit(c, c.key, "mcp "+c.name, c.scope, err)
+	if writes && c.ask == nil {
+		c.audit(c.scope, err)
+	}
 	return err
 }
+
+func (c *call) audit(s backends.Scope, err error) {
+	c.cfg.Guard.Audit(c, c.key, "mcp "+c.name, s, err)
+}
+
+func (c *call) report(err error) { work.Report(c, c.cfg.OnError, c.name, err) }
 
 // explain returns an error as the client reads it. Failures of the memory are reported, and
 // nothing of them is shown.
 func (c *call) explain(err error) error {
-	says := func(s string) error { return errors.New(s) }
+	is := func(sort error) bool { return errors.Is(err, sort) }
+	var says string
 	switch {
 	case c.Err() != nil:
 		return context.Cause(c)
-	case errors.Is(err, backends.ErrDenied):
-		return says("Denied: this key does not open that, or may only read it. Nothing was done.")
-	case errors.Is(err, backends.ErrDeclined):
-		return says("The user declined: nothing was changed. Do not try again.")
-	case errors.Is(err, backends.ErrForgotten):
-		return says("What this is about was forgotten meanwhile: nothing was stored.")
-	case errors.Is(err, backends.ErrUnavailable), errors.Is(err, backends.ErrModel):
-	case errors.Is(err, backends.ErrConflict):
-		return says("It was changed meanwhile. Look at it again, and then decide.")
-	case errors.Is(err, backends.ErrNotFound), errors.Is(err, backends.ErrInvalid), errors.Is(err, backends.ErrNoScope):
-		return says(text.Truncate(err.Error(), 1000))
+	case is(backends.ErrUnavailable), is(backends.ErrModel):
+	case is(backends.ErrDenied):
+		says = "Denied: this key does not open that, or may only read it. Nothing was done."
+	case is(backends.ErrDeclined):
+		says = "The user declined: nothing was changed. Do not try again."
+	case is(backends.ErrForgotten):
+		says = "What this is about was forgotten meanwhile: nothing was stored."
+	case is(backends.ErrConflict):
+		says = "It was changed meanwhile. Look at it again, and then decide."
+	case is(backends.ErrNoScope):
+		says = fmt.Sprintf("This connection does not say whose memory it is about: send the header %s, %s or %s, and for what was said also %s.",
+			access.HeaderUser, access.HeaderAgent, access.HeaderWorkspace, access.HeaderSession)
+	case is(backends.ErrNotFound), is(backends.ErrInvalid):
+		says = text.Truncate(err.Error(), 1000)
 	}
-	work.Report(c, c.cfg.OnError, c.name, err)
-	return says("Memory is not available now. Continue without it, and do not claim to have remembered or recorded anything.")
+	if says == "" {
+		c.report(err)
+		says = "Memory is not available now. Continue without it, and do not claim to have remembered or recorded anything."
+	}
+	return errors.New(says)
 }

@@ -389,20 +389,26 @@ func TestResources(t *testing.T) {
 		ok(t, c, "memory", object{"command": "create", "path": fmt.Sprint("/memories/", i)})
 		ok(t, c, "add_memory", object{"content": []string{fmt.Sprint("Plant number ", i, " needs water.")}})
 	}
+	read := func(uri string) string {
+		res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		require.NoError(t, err, uri)
+		require.True(t, json.Valid([]byte(res.Contents[0].Text)), uri)
+		assert.Equal(t, "private", res.CacheScope)
+		return res.Contents[0].Text
+	}
 	var uris []string
 	for r, err := range c.Resources(t.Context(), nil) {
 		require.NoError(t, err)
 		uris = append(uris, r.URI)
-		res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: r.URI})
-		require.NoError(t, err, r.URI)
-		require.True(t, json.Valid([]byte(res.Contents[0].Text)), r.URI)
-		assert.Equal(t, "private", res.CacheScope)
 	}
-	assert.Len(t, uris, 122, "120 memories and two sessions, and no files")
-	assert.Contains(t, uris, "memory://sessions/odd%20id%2F%C3%BC%2B%3F%25")
-	res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "memory://sessions/s1"})
-	require.NoError(t, err)
-	assert.Contains(t, res.Contents[0].Text, "I keep bees")
+	assert.Equal(t, []string{"memory://memories", "memory://sessions"}, uris)
+	var memories struct{ Memories []backends.Memory }
+	require.NoError(t, json.Unmarshal([]byte(read("memory://memories")), &memories))
+	assert.Len(t, memories.Memories, 120, "and no files")
+	assert.Contains(t, read("memory://memories/"+memories.Memories[7].ID), "Plant number 7 needs water.")
+	assert.JSONEq(t, `[{"id":"s1"},{"id":"odd id/ü+?%"}]`, read("memory://sessions"))
+	assert.Contains(t, read("memory://sessions/odd%20id%2F%C3%BC%2B%3F%25"), "In an odd session")
+	assert.Contains(t, read("memory://sessions/s1"), "I keep bees")
 	templates := 0
 	for _, err := range c.ResourceTemplates(t.Context(), nil) {
 		require.NoError(t, err)
@@ -450,9 +456,10 @@ func TestTwoTenants(t *testing.T) {
 		_, err := b.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 		require.ErrorContains(t, err, "not found", uri)
 	}
-	for r, err := range b.Resources(t.Context(), nil) {
+	for _, uri := range []string{"memory://memories", "memory://sessions", "memory://sessions/s1"} {
+		res, err := b.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
 		require.NoError(t, err)
-		assert.NotContains(t, r.Title+r.URI, "MARMALADE")
+		assert.NotRegexp(t, "MARMALADE|bees", res.Contents[0].Text)
 	}
 	for _, action := range []string{"list", "delete", "delete_ids", "copy"} {
 		res := use(t, b, "vector_store", object{"workspace_id": "kitchen", "src_workspace_id": "kitchen", "action": action, "memory_ids": []string{id}})
@@ -582,7 +589,7 @@ func TestFailuresShowNothingOfTheInside(t *testing.T) {
 		assert.True(t, res.failed, tool)
 		assert.Contains(t, res.text, "Memory is not available now", tool)
 	}
-	_, err := c.ListResources(t.Context(), nil)
+	_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "memory://memories"})
 	require.ErrorContains(t, err, "not available")
 	assert.NotContains(t, err.Error(), "10.0.0.7")
 	assert.Len(t, w.failed, 5)
@@ -638,19 +645,18 @@ func TestWhoMayConnect(t *testing.T) {
 	assert.Contains(t, use(t, c, "search_memory", object{"query": "x"}).text, "send the header X-Memory-User")
 	ok(t, c, "retrieve_task_memory", object{"query": "x", "workspace_id": "anywhere"})
 	assert.True(t, use(t, c, "retrieve_task_memory", object{"query": "x"}).failed)
-	page, err := c.ListResources(t.Context(), nil)
-	require.NoError(t, err)
-	assert.Empty(t, page.Resources)
+	_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "memory://memories"})
+	require.ErrorContains(t, err, "send the header X-Memory-User")
 
 	team := w.connect("many", nil, access.HeaderWorkspace, "team") // a workspace has no sessions
-	_, err = team.ListResources(t.Context(), nil)
-	require.NoError(t, err)
+	_, err = team.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "memory://sessions"})
+	require.Error(t, err)
 	assert.True(t, use(t, team, "grep_working_memory", object{"pattern": "x"}).failed)
 
 	open := newWorld(t, testkit.SQLite(t), func(c *mcp.Config) { c.Guard, c.Scope = nil, backends.Scope{UserID: "ann"} })
 	c = open.connect("", nil)
 	assert.Contains(t, ok(t, c, "memory", object{"command": "create", "path": "/memories/x"}).text, "created", "without keys this machine is served")
-	assert.Contains(t, use(t, c, "grep_working_memory", object{"pattern": "x"}).text+"", "(no line matches)")
+	assert.Contains(t, ok(t, c, "grep_working_memory", object{"pattern": "x"}).text, `"matches":null`)
 	assert.Equal(t, http.StatusForbidden, post(t, open.url, "", "", initialize, "X-Forwarded-For", "192.0.2.1").StatusCode)
 }
 

@@ -1,0 +1,167 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/toolkit/files"
+	"github.com/einomem/einomem/toolkit/flows"
+)
+
+// What a tool does: its hints to the client. What neither reads nor adds may destroy something.
+var (
+	no      = new(bool)
+	reads   = &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no}
+	adds    = &sdk.ToolAnnotations{DestructiveHint: no, OpenWorldHint: no}
+	changes = &sdk.ToolAnnotations{OpenWorldHint: no}
+)
+
+// tools adds all tools.
+func (s *Server) tools() error {
+	tool(s, "search_memory", reads, "Search long-term memory for what is known from earlier conversations.", search)
+	tool(s, "add_memory", adds, "Record lasting facts, preferences, decisions or plans in long-term memory. No secrets, no small talk.", add)
+	tool(s, "forget", changes, "Erase everything that is remembered of this user. It cannot be undone. The user is asked first.", forget)
+	if s.manager != nil {
+		tool(s, "list_memories", reads, "List memories in the order in which they were stored, in pages.", list)
+		tool(s, "memory_history", reads, "Show what happened to one memory: its former texts, and what replaced what.", history)
+		tool(s, "update_memory", changes, "Replace the text of one memory that is wrong or incomplete. Its former text stays in its history.", update)
+		tool(s, "delete_memory", changes, "Delete one memory. Use it only when the user asks for it.", remove)
+	}
+	if s.cfg.Memory.Window() != nil {
+		tool(s, grepTool, reads, "Search all that was said in this connection's session, also what left the context.", grep)
+		tool(s, readTool, reads, "Read what was said in this connection's session again, in pages.", read)
+	}
+	if s.cfg.Flows != nil {
+		for _, f := range s.cfg.Flows.List() {
+			if f.Name != grepTool && f.Name != readTool { // those of ReMe read files
+				s.flowTool(f)
+			}
+		}
+	}
+	if s.cfg.Files != nil {
+		return s.fileTool()
+	}
+	return nil
+}
+
+// tool adds a tool of the connection's own scope. Its arguments are an In, and its result an Out,
+// which is shown as JSON unless run says it in another way.
+func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, description string, run func(c *call, in In) (says string, out Out, err error)) {
+	t := &sdk.Tool{Name: name, Description: description, InputSchema: schemaOf(reflect.TypeFor[In]()), Annotations: does}
+	define(s, t, func(c *call, in In) (says string, out Out, err error) {
+		err = c.do(does != reads, func() error {
+			says, out, err = run(c, in)
+			return err
+		})
+		return says, out, err
+	})
+}
+
+// define adds a tool.
+func define[In, Out any](s *Server, t *sdk.Tool, run func(c *call, in In) (says string, out Out, err error)) {
+	sdk.AddTool(s.mcp, t, func(ctx context.Context, r *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
+		c, err := s.call(ctx, t.Name)
+		if err != nil {
+			return nil, out, err
+		}
+		c.request = r
+		says := ""
+		err = work.Catch(t.Name, func() (err error) {
+			says, out, err = run(c, in)
+			return err
+		})
+		switch {
+		case err != nil:
+			return nil, out, c.explain(err)
+		case c.ask != nil:
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{t.Name: c.ask}}, out, nil
+		case says == "": // the SDK shows the JSON
+			return nil, out, nil
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.ToValidUTF8(says, "\uFFFD")}}}, out, nil
+	})
+}
+
+// schemaOf describes arguments. What it does not know is ignored.
+func schemaOf(t reflect.Type) *jsonschema.Schema {
+	s, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true}) // sdk.AddTool panics without one
+	loose(s)
+	return s
+}
+
+func loose(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Properties != nil {
+		s.AdditionalProperties = nil
+	}
+	loose(s.Items)
+	for _, p := range s.Properties {
+		loose(p)
+	}
+}
+
+// fileTool adds the tool of package files.
+func (s *Server) fileTool() error {
+	info, err := files.Info()
+	if err != nil {
+		return err
+	}
+	input, err := info.ToJSONSchema()
+	if err != nil {
+		return err
+	}
+	input.AdditionalProperties = nil
+	t := &sdk.Tool{Name: info.Name, Description: info.Desc, InputSchema: input, Annotations: changes}
+	define(s, t, func(c *call, in files.Command) (says string, out map[string]string, err error) {
+		err = c.do(in.Writes(), func() error {
+			says, err = s.cfg.Files.Do(c, c.scope, &in)
+			return err
+		})
+		return says, map[string]string{"text": says}, err
+	})
+	return nil
+}
+
+// flowTool adds one of ReMe's flows. It may name a workspace or a user, which the key must open.
+func (s *Server) flowTool(f flows.Flow) {
+	t := &sdk.Tool{Name: f.Name, Description: f.Description, InputSchema: schemaOf(f.Request), Annotations: reads}
+	if f.Write {
+		t.Annotations = changes
+	}
+	define(s, t, func(c *call, _ map[string]any) (says string, r *flows.Response, err error) {
+		opened := c.scope
+		open := func(want backends.Scope, write bool) (backends.Scope, error) {
+			want, err := want.Normalize()
+			if want.UserID != "" || want.Workspace != "" {
+				opened = want
+			}
+			return opened, errors.Join(err, c.key.Allow(opened, write))
+		}
+		r, err = s.cfg.Flows.Call(c, f.Name, open, c.scope.Namespace, c.request.Params.Arguments)
+		if f.Write {
+			c.audit(opened, err)
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		says, ok := r.Answer.(string)
+		if !ok {
+			answer, _ := json.Marshal(r.Answer)
+			says = string(answer)
+		}
+		return says, r, nil
+	})
+}
