@@ -185,37 +185,21 @@ func (c *call) archive() (*archive.Archive, error) {
 	return c.cfg.Memory.Window().Archives().Of(c.scope)
 }
 
-type grepIn struct {
-	Pattern string   `json:"pattern" jsonschema:"the text to look for, within one line"`
-	Regex   bool     `json:"regex,omitempty" jsonschema:"pattern is a regular expression in RE2 syntax"`
-	Refs    []string `json:"archives,omitempty" jsonschema:"only these, such as log-12 or log-12-40"`
-	Context int      `json:"context_lines,omitempty" jsonschema:"lines to show around each match, 0 to 10"`
-	Limit   int      `json:"limit,omitempty" jsonschema:"the most matches, 1 to 200; 50 by default"`
-}
-
-func grep(c *call, in grepIn) (says string, out *archive.GrepResponse, err error) {
+func grep(c *call, in archive.GrepRequest) (says string, out *archive.GrepResponse, err error) {
 	a, err := c.archive()
 	if err != nil {
 		return "", nil, err
 	}
-	out, err = a.Grep(c, &archive.GrepRequest{
-		Pattern: in.Pattern, Regexp: in.Regex, Refs: in.Refs, Context: in.Context, Limit: in.Limit, Skip: []string{grepTool, readTool},
-	})
+	in.Skip = []string{grepTool, readTool}
+	out, err = a.Grep(c, &in)
 	return "", out, err
 }
 
-type readIn struct {
-	Ref   string `json:"archive" jsonschema:"what a match or a message names, such as log-12 or log-12-40"`
-	Line  int    `json:"line,omitempty" jsonschema:"the first line, from 1 on"`
-	Lines int    `json:"lines,omitempty" jsonschema:"how many lines at most; 200 by default"`
-	Byte  int    `json:"byte,omitempty" jsonschema:"the first byte, in place of line"`
-}
-
-func read(c *call, in readIn) (says string, out *archive.Page, err error) {
+func read(c *call, in archive.ReadRequest) (says string, out *archive.Page, err error) {
 	a, err := c.archive()
 	if err != nil {
 		return "", nil, err
 	}
-	out, err = a.Read(c, &archive.ReadRequest{Ref: in.Ref, Line: in.Line, Lines: in.Lines, Byte: in.Byte})
+	out, err = a.Read(c, &in)
 	return "", out, err
 }

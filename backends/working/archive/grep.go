@@ -39,18 +39,18 @@ const (
 type GrepRequest struct {
 	// Pattern is a text, or with Regexp a regular expression in RE2 syntax. It is matched
 	// line by line, in any case unless CaseSensitive. Required; at most 1000 bytes.
-	Pattern       string
-	Regexp        bool
-	CaseSensitive bool
+	Pattern       string `json:"pattern" jsonschema:"the text to look for, within one line"`
+	Regexp        bool   `json:"regex,omitempty" jsonschema:"pattern is a regular expression in RE2 syntax"`
+	CaseSensitive bool   `json:"case_sensitive,omitempty" jsonschema:"upper and lower case differ"`
 	// Refs are the archives to search, at most 100, and what is archived within them.
 	// Defaults to the whole log of the session, then all its blobs.
-	Refs []string
+	Refs []string `json:"archives,omitempty" jsonschema:"only these, such as log-12 or log-12-40"`
 	// Skip are names of tools whose calls and results are left out, but for a message that
 	// a ref names by itself: tools that search and read archives repeat what is in them,
 	// and what they are asked for. Optional.
-	Skip    []string
-	Context int // lines to show before and after each match, at most 10
-	Limit   int // Defaults to 50; at most 200.
+	Skip    []string `json:"-"`
+	Context int      `json:"context_lines,omitempty" jsonschema:"lines to show before and after each match, at most 10"`
+	Limit   int      `json:"limit,omitempty" jsonschema:"the most matches, at most 200; 50 by default"`
 }
 
 // GrepResponse is what a search found, in the order of the archives.

@@ -34,18 +34,20 @@ const logPage = 100
 
 // ReadRequest asks for a page of an archive, by line or by byte.
 type ReadRequest struct {
-	Ref string // the archive: "log-12", "log-12-40" or "a-…". Required.
+	// Ref is the archive. Required.
+	Ref string `json:"archive" jsonschema:"what a match or a message names, such as log-12, log-12-40 or a-…"`
 
-	// Line is the first line of the page, from 1 on, and Lines how many there are at most
-	// (default 200). Lines end with "\n" alone.
-	Line, Lines int
+	// Line is the first line of the page, and Lines how many there are at most. Lines end with
+	// "\n" alone.
+	Line  int `json:"line,omitempty" jsonschema:"the first line, from 1 on"`
+	Lines int `json:"lines,omitempty" jsonschema:"how many lines at most; 200 by default"`
 	// Byte, if Line is 0, is where the page begins, from 0 on. In the midst of a character
 	// it begins with that character. Lines does not count then. With neither Line nor Byte
 	// nor Bytes the page begins with line 1.
-	Byte int
-	// Bytes is how many bytes the page has at most, also if it is one of lines. Defaults
-	// to 6000; no more than 64 KB, no less than one character.
-	Bytes int
+	Byte int `json:"byte,omitempty" jsonschema:"the first byte, in place of line"`
+	// Bytes is how many bytes the page has at most, also if it is one of lines; no less than
+	// one character.
+	Bytes int `json:"bytes,omitempty" jsonschema:"how many bytes at most, up to 65536; 6000 by default"`
 }
 
 // Page is a part of an archive's text. Pages that follow one another make up the whole
