@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -20,7 +19,6 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // What a result may hold, so that one call never fills a context: in characters.
@@ -29,41 +27,6 @@ const (
 	maxResultRunes = 32_000
 	maxErrorRunes  = 600
 )
-
-// call is one tool: its description, what it does with the arguments that a model wrote, and
-// what it says of an error.
-type call struct {
-	info   *schema.ToolInfo
-	run    func(ctx context.Context, arguments string) (string, error)
-	failed func(ctx context.Context, err error) string
-}
-
-var _ tool.InvokableTool = (*call)(nil)
-
-// Info implements tool.BaseTool.
-func (c *call) Info(context.Context) (*schema.ToolInfo, error) { return c.info, nil }
-
-// InvokableRun implements tool.InvokableTool. The handlers of the agent's run are
-// dropped: they would take a model call of the backend's own for an answer of the
-// agent (trap T3). Errors and panics become text, since in Eino an error of a tool ends the
-// run (trap T11): only the end of the run goes through, and what makes it wait.
-func (c *call) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (out string, err error) {
-	ctx = einox.Detach(ctx, "Memory", backends.ComponentOfMemory)
-	err = work.Catch("tool", func() (err error) {
-		out, err = c.run(ctx, arguments)
-		return err
-	})
-	_, waits := compose.IsInterruptRerunError(err)
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case waits:
-		return "", err
-	case err != nil:
-		return c.failed(ctx, err), nil
-	}
-	return out, nil
-}
 
 // define adds the tool with that name to the kit. Its arguments are an Arguments, whose
 // fields are described and get their defaults by name, and none of its errors ends a
@@ -106,7 +69,9 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 		}
 		return run(ctx, scope, a)
 	}
-	k.tools = append(k.tools, &call{info: info, run: handler, failed: func(ctx context.Context, err error) string { return k.failed(ctx, name, err) }})
+	k.tools = append(k.tools, &einox.Tool{
+		About: info, Run: handler, Failed: func(ctx context.Context, err error) string { return k.failed(ctx, name, err) },
+	})
 	return info
 }
 

@@ -479,8 +479,8 @@ func TestTheToolAnswersInText(t *testing.T) {
 
 	assert.Equal(t, "File created: /memories/a", say(asAnn, `{"command":"create","path":"/memories/a","file_text":"x","user_id":"bob"}`))
 	assert.Contains(t, say(backends.WithScope(t.Context(), bob), `{"command":"view","path":"/memories/a"}`), "Error: files: not found: there is no file", "the scope is that of the call")
-	assert.Contains(t, say(asAnn, `{"command":"view","path":"/memories/a","view_range":"all"}`), "Error: the arguments cannot be read")
-	assert.Contains(t, say(asAnn, `no json`), "Error: the arguments cannot be read")
+	assert.Contains(t, say(asAnn, `{"command":"view","path":"/memories/a","view_range":"all"}`), "Error: invalid: the arguments cannot be read")
+	assert.Contains(t, say(asAnn, `no json`), "Error: invalid: the arguments cannot be read")
 	assert.Contains(t, say(backends.Incognito(asAnn), `{"command":"create","path":"/memories/b","file_text":"x"}`), "is not to be remembered")
 	assert.Contains(t, say(backends.Incognito(asAnn), `{"command":"view","path":"/memories/a"}`), "1\tx")
 	assert.Empty(t, reported, "what a model got wrong is no failure")

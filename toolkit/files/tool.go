@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -51,43 +52,28 @@ func (f *Files) Tools() ([]tool.BaseTool, error) {
 		return nil, fmt.Errorf("files: no Config.Scope: %w: pass a function that says whose files a call is about", backends.ErrInvalid)
 	}
 	info, err := Info()
-	return []tool.BaseTool{&memoryTool{f, info}}, err
+	return []tool.BaseTool{&einox.Tool{About: info, Run: f.run, Failed: f.failed}}, err
 }
 
-type memoryTool struct {
-	*Files
-	info *schema.ToolInfo
-}
-
-var _ tool.InvokableTool = (*memoryTool)(nil)
-
-// Info implements tool.BaseTool.
-func (t *memoryTool) Info(context.Context) (*schema.ToolInfo, error) { return t.info, nil }
-
-// InvokableRun implements tool.InvokableTool.
-func (t *memoryTool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (out string, err error) {
+func (f *Files) run(ctx context.Context, arguments string) (string, error) {
 	c := &Command{}
 	if err := json.Unmarshal([]byte(arguments), c); err != nil {
-		return "Error: the arguments cannot be read: " + text.Truncate(err.Error(), 300) + ". Call it again with one JSON object that follows the schema.", nil
+		return "", invalid("the arguments cannot be read: %v; call it again with one JSON object that follows the schema", err)
 	}
 	if c.Writes() && backends.IsIncognito(ctx) {
-		return "Error: nothing was changed: what is said in this turn is not to be remembered. Do not try again.", nil
+		return "", invalid("what is said in this turn is not to be remembered: do not try again")
 	}
-	err = work.Catch("tool", func() error {
-		s, err := t.Scope(ctx)
-		if err == nil {
-			out, err = t.Do(ctx, s, c)
-		}
-		return err
-	})
-	switch {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNotFound):
-		return "Error: " + text.Truncate(err.Error(), 1000), nil
-	case err != nil:
-		work.Report(ctx, t.OnError, ToolName, err)
-		return "Error: memory files are not available now. Continue without them, and do not claim to have noted anything.", nil
+	s, err := f.Scope(ctx)
+	if err != nil {
+		return "", err
 	}
-	return out, nil
+	return f.Do(ctx, s, c)
+}
+
+func (f *Files) failed(ctx context.Context, err error) string {
+	if errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNotFound) {
+		return "Error: " + text.Truncate(err.Error(), 1000)
+	}
+	work.Report(ctx, f.OnError, ToolName, err)
+	return "Error: memory files are not available now. Continue without them, and do not claim to have noted anything."
 }
