@@ -57,7 +57,7 @@ func (s *Server) tools() error {
 
 // tool adds a tool of the connection's own scope. Its arguments are an In, and its result an Out,
 // which is shown as JSON unless run says it in another way.
-func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, description string, run func(c *call, in In) (says string, out Out, err error)) {
+func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, description string, run func(*call, In) (string, Out, error)) {
 	t := &sdk.Tool{Name: name, Description: description, InputSchema: schemaOf(reflect.TypeFor[In]()), Annotations: does}
 	define(s, t, func(c *call, in In) (says string, out Out, err error) {
 		err = c.do(does != reads, func() error {
@@ -68,8 +68,8 @@ func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, descri
 	})
 }
 
-// define adds a tool.
-func define[In, Out any](s *Server, t *sdk.Tool, run func(c *call, in In) (says string, out Out, err error)) {
+// define adds a tool. run returns what models read, "" for the JSON of its result, and that result.
+func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says string, out Out, err error)) {
 	sdk.AddTool(s.mcp, t, func(ctx context.Context, r *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
 		c, err := s.call(ctx, t.Name)
 		if err != nil {
@@ -145,10 +145,11 @@ func (s *Server) flowTool(f flows.Flow) {
 		opened := c.scope
 		open := func(want backends.Scope, write bool) (backends.Scope, error) {
 			want, err := want.Normalize()
-			if want.UserID != "" || want.Workspace != "" {
-				opened = want
+			if want.UserID == "" && want.Workspace == "" {
+				want = c.scope
 			}
-			return opened, errors.Join(err, c.key.Allow(opened, write))
+			opened = want
+			return want, errors.Join(err, c.key.Allow(want, write))
 		}
 		r, err = s.cfg.Flows.Call(c, f.Name, open, c.scope.Namespace, c.request.Params.Arguments)
 		if f.Write {

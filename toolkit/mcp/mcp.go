@@ -102,6 +102,7 @@ func New(cfg *Config) (*Server, error) {
 	s.manager, _ = access.Manager(cfg.Memory)
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: "1"}, &sdk.ServerOptions{
 		Instructions: "Long-term memory. Search it before you answer what may depend on earlier conversations; add lasting facts, preferences and decisions to it.",
+		Capabilities: &sdk.ServerCapabilities{}, // no logging
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	s.resources()

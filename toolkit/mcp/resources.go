@@ -25,7 +25,7 @@ type session struct {
 // resources serves memories and sessions.
 func (s *Server) resources() {
 	if s.manager != nil {
-		s.resource("memories", "memories: the first 1,000; the tool list_memories goes on from its next", func(c *call, id string) (any, error) {
+		s.resource("memories", "memories, at most 1,000: list_memories goes on from its next", func(c *call, id string) (any, error) {
 			if id == "" {
 				return s.manager.List(c, &backends.ListRequest{Scope: c.scope, Limit: 1000})
 			}
@@ -89,8 +89,10 @@ func (s *Server) resource(kind, what string, get func(c *call, id string) (any, 
 			return nil, c.explain(err)
 		}
 		raw, err := json.Marshal(v)
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: mimeJSON, Text: string(raw)}}}, err
+		text := &sdk.ResourceContents{URI: r.Params.URI, MIMEType: mimeJSON, Text: string(raw)}
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{text}}, err
 	}
-	s.mcp.AddResource(&sdk.Resource{Name: kind, Description: "The " + what + ".", URI: uri, MIMEType: mimeJSON}, read)
-	s.mcp.AddResourceTemplate(&sdk.ResourceTemplate{Name: kind + " by id", Description: "One of the " + what + ".", URITemplate: uri + "/{id}", MIMEType: mimeJSON}, read)
+	s.mcp.AddResource(&sdk.Resource{Name: kind, Description: "All " + what + ".", URI: uri, MIMEType: mimeJSON}, read)
+	one := &sdk.ResourceTemplate{Name: kind + " by id", Description: "One of the " + what + ".", URITemplate: uri + "/{id}", MIMEType: mimeJSON}
+	s.mcp.AddResourceTemplate(one, read)
 }
