@@ -71,7 +71,6 @@ type SearchRequest struct {
 	KnownAt           time.Time `json:"known_at,omitzero"`
 	IncludeSuperseded bool      `json:"include_superseded,omitempty"` // Optional. Also what holds no more.
 	IncludeExpired    bool      `json:"include_expired,omitempty"`    // Optional. Also what expired and was not swept yet.
-	WithSources       bool      `json:"with_sources,omitempty"`       // Optional. Fill Hit.Sources.
 
 	// Diversity, from 0 to 1, puts hits back that say the same as those before them: a hit counts
 	// 1-Diversity of how well it answers, less Diversity of how like it is to the most similar
@@ -92,7 +91,7 @@ type SearchResponse struct {
 	// Degraded names what failed, took too long or is left alone while the search still
 	// answered: the embedder (the ranking is lexical alone), the rewriter (the query is as it
 	// was asked) or the reranker (the order is as before it). ErrDimension: the stored vectors
-	// are of another model until Reembed or ReembedAll was called. Nil when nothing failed.
+	// are of another model until ReembedAll was called. Nil when nothing failed.
 	Degraded error `json:"-"`
 }
 

@@ -195,9 +195,8 @@ type Hit struct {
 	Memory
 	// Score is on an absolute scale from 0 to 1 and comparable between queries.
 	// It is not the sort key: see package recall.
-	Score   float64    `json:"score"`
-	Parts   ScoreParts `json:"parts"`
-	Sources []Memory   `json:"sources,omitempty"` // the turns that taught it, when asked for
+	Score float64    `json:"score"`
+	Parts ScoreParts `json:"parts"`
 	// Passage is the part of a Text of over 400 characters that matched: 240 to 400 characters,
 	// with an ellipsis where the Text goes on. Empty: the Text is shorter.
 	Passage string `json:"passage,omitempty"`

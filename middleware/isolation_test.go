@@ -255,7 +255,7 @@ func (w *crowd) add(ctx context.Context, u *person) {
 }
 
 func (w *crowd) search(ctx context.Context, u *person) {
-	w.found(ctx, u, &backends.SearchRequest{Scope: u.scope, Query: w.words(w.other(u)), TopK: 20, IncludeSuperseded: true, WithSources: true})
+	w.found(ctx, u, &backends.SearchRequest{Scope: u.scope, Query: w.words(w.other(u)), TopK: 20, IncludeSuperseded: true})
 }
 
 // searchFiltered asks for another's memories by every name that a filter has.
@@ -281,9 +281,6 @@ func (w *crowd) found(ctx context.Context, u *person, r *backends.SearchRequest)
 		w.clean(u, h.Text)
 		if want, ok := u.holds[h.ID]; !ok || want != h.Text {
 			w.t.Fatalf("%+v found %q, which it does not hold", u.scope, h.Text)
-		}
-		for _, s := range h.Sources {
-			w.clean(u, s.Text)
 		}
 	}
 }

@@ -24,9 +24,9 @@ import (
 // Memory of type "Mem0". It is safe for concurrent use.
 //
 // The calls of [backends.Manager], Export and Import reach the partition of who speaks, and
-// with Config.Shared the facts of a workspace that is named alone. Reembed(ctx, scope)
-// computes the vectors of that partition anew after the embedding model changed
-// ([backends.ErrDimension]), ReembedAll(ctx, namespace, progress) those of all.
+// with Config.Shared the facts of a workspace that is named alone. ReembedAll(ctx, namespace,
+// progress) gives all memories of a namespace vectors of the embedder after the embedding
+// model changed ([backends.ErrDimension]).
 type Backend struct {
 	*manager
 	config *Config

@@ -45,10 +45,6 @@ func TestFactsStandForTheirTurns(t *testing.T) {
 				"neither the turn that a fact stands for, nor the one that taught what holds no more")
 			q.Kinds = []backends.Kind{backends.KindEpisode}
 			require.Len(t, search(t, b, q), 3, "asked for, every turn is there")
-
-			resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Shanghai", WithSources: true})
-			require.NoError(t, err)
-			require.Equal(t, "I moved, Shanghai is where I live", resp.Hits[0].Sources[0].Text)
 		})
 	}
 }
@@ -59,11 +55,9 @@ func TestAFactNamesTheTurnThatTaughtIt(t *testing.T) {
 	})
 	b := open(t, with(m))
 	add(t, b, ann, user("Good morning", "How are you?", "My parrot Kiki woke me up", "Bye")...)
-	resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "What is the parrot called?", WithSources: true})
+	resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "What is the parrot called?"})
 	require.NoError(t, err)
 	require.Equal(t, backends.KindFact, resp.Hits[0].Kind)
-	require.Len(t, resp.Hits[0].Sources, 1)
-	require.Equal(t, "My parrot Kiki woke me up", resp.Hits[0].Sources[0].Text)
 	require.Equal(t, []string{"m2"}, resp.Hits[0].Origin.MessageIDs)
 }
 
@@ -115,9 +109,6 @@ func TestWithAnotherEmbeddingModelWordsAnswer(t *testing.T) {
 	require.Equal(t, []int{1, 2, 2, 2}, steps)
 	require.Equal(t, "I like tea", search(t, renamed, backends.SearchRequest{Scope: ann, Query: "tea"})[0])
 	require.Equal(t, []string{"I like tea"}, search(t, renamed, backends.SearchRequest{Scope: bob, Query: "tea"}))
-	n, err = renamed.Reembed(ctx, ann)
-	require.NoError(t, err)
-	require.Equal(t, 2, n)
 	_, err = renamed.ReembedAll(ctx, "no\nname", nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
@@ -222,9 +213,8 @@ func TestEveryCallNeedsAScope(t *testing.T) {
 			_, err := b.History(ctx, &backends.HistoryRequest{Scope: s, ID: "x"})
 			return err
 		},
-		"Export":  func(s backends.Scope) error { _, err := b.Export(ctx, s, &strings.Builder{}); return err },
-		"Import":  func(s backends.Scope) error { _, err := b.Import(ctx, s, strings.NewReader("")); return err },
-		"Reembed": func(s backends.Scope) error { _, err := b.Reembed(ctx, s); return err },
+		"Export": func(s backends.Scope) error { _, err := b.Export(ctx, s, &strings.Builder{}); return err },
+		"Import": func(s backends.Scope) error { _, err := b.Import(ctx, s, strings.NewReader("")); return err },
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {

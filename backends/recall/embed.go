@@ -178,25 +178,36 @@ func shorten(text string, size int) string {
 // at the same time. What it embedded once it does not embed again.
 const reembedAttempts = 20
 
-// Reembed makes the vectors of all memories of a partition anew with the configured
-// embedder and replaces those that are there, with the name of their model, in one atomic
-// batch. It returns how many memories have a vector then. Searches go on meanwhile: by words
-// alone until the batch is stored if the model changed, else with the former vectors.
-// Memories that others write in the meantime are embedded, too, before it returns.
+// Reembed gives all memories of a partition a vector of the configured embedder, in one atomic
+// batch with the name of its model. Vectors of that model stay. It returns how many memories
+// have a vector then. Searches go on meanwhile: by words alone until the batch is stored if the
+// model changed. Memories that others write in the meantime are embedded, too, before it returns.
 //
 // Errors: ErrInvalid without an embedder; those of [Ranker.Embed], then nothing was changed;
 // ErrConflict when others changed the partition during every one of 20 attempts. A partition
 // of more than [store.MaxBatch] memories takes several batches: until the last one is stored,
 // the rest is found by words alone.
 func (r *Ranker) Reembed(ctx context.Context, p backends.Partition) (int, error) {
-	return r.reembed(ctx, []backends.Partition{p}, false, nil)
+	_, space, err := r.Embed(ctx, []string{"dimension"})
+	if err == nil && space == nil {
+		err = fmt.Errorf("%w: Config.Embedder is not set", backends.ErrInvalid)
+	}
+	if err == nil {
+		err = p.Validate()
+	}
+	n := 0
+	if err == nil {
+		n, err = r.reembed(WithVectors(ctx, &Vectors{}), p, *space) // a second look embeds only what is new
+	}
+	if err != nil {
+		return 0, fmt.Errorf("re-embedding partition %s: %w", p, err)
+	}
+	return n, nil
 }
 
-// ReembedAll gives each memory of a namespace, which "" is the default one, a vector of the
-// configured embedder, one partition after the other. Vectors of its model stay, so that a
-// call that failed goes on where it stopped when it is repeated. It returns how many memories
-// have a vector then; progress, which may be nil, is told how many of the partitions are
-// done. Errors are those of [Ranker.Reembed]; the first one ends it.
+// ReembedAll is [Ranker.Reembed] for all partitions of a namespace, which "" is the default one,
+// one after the other. A call that failed goes on where it stopped when it is repeated. progress,
+// which may be nil, is called with how many of the partitions are done. The first error ends it.
 func (r *Ranker) ReembedAll(ctx context.Context, namespace string, progress func(done, total int)) (int, error) {
 	var all []backends.Partition
 	for page := (store.Page{}); ; {
@@ -206,47 +217,34 @@ func (r *Ranker) ReembedAll(ctx context.Context, namespace string, progress func
 		}
 		all = append(all, found.Partitions...)
 		if page.Cursor = found.Next; page.Cursor == "" {
-			return r.reembed(ctx, all, true, progress)
+			break
 		}
 	}
-}
-
-func (r *Ranker) reembed(ctx context.Context, partitions []backends.Partition, keep bool, progress func(done, total int)) (int, error) {
-	_, space, err := r.Embed(ctx, []string{"dimension"})
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("re-embedding: %w", err)
-	case space == nil:
-		return 0, fmt.Errorf("re-embedding: %w: Config.Embedder is not set", backends.ErrInvalid)
-	}
+	ctx = WithVectors(ctx, &Vectors{}) // the dimension is asked for once
 	total := 0
-	for i, p := range partitions {
-		n, err := r.reembedPartition(ctx, p, *space, keep)
+	for i, p := range all {
+		n, err := r.Reembed(ctx, p)
 		if err != nil {
-			return total, fmt.Errorf("re-embedding partition %s: %w", p, err)
+			return total, err
 		}
 		total += n
 		if progress != nil {
-			progress(i+1, len(partitions))
+			progress(i+1, len(all))
 		}
 	}
 	return total, nil
 }
 
-// reembedPartition looks at the partition and writes what lacks its vector, until a look
-// finds nothing that does. keep leaves vectors of the space as they are.
-func (r *Ranker) reembedPartition(ctx context.Context, p backends.Partition, space store.Embedding, keep bool) (int, error) {
-	if err := p.Validate(); err != nil {
-		return 0, err
-	}
-	ctx = WithVectors(ctx, &Vectors{}) // a second look embeds only what is new
+// reembed looks at the partition and writes what lacks its vector, until a look finds nothing
+// that does.
+func (r *Ranker) reembed(ctx context.Context, p backends.Partition, space store.Embedding) (int, error) {
 	for range reembedAttempts {
-		records, stored, err := r.everything(ctx, p)
+		records, stored, err := store.All(ctx, r.config.Records, p, nil)
 		if err != nil {
 			return 0, err
 		}
 		same := stored == nil || *stored == space
-		n, puts, err := r.lacking(ctx, records, space, keep && same)
+		n, puts, err := r.lacking(ctx, records, space)
 		if err != nil || same && len(puts) == 0 {
 			return n, err
 		}
@@ -257,31 +255,13 @@ func (r *Ranker) reembedPartition(ctx context.Context, p backends.Partition, spa
 	return 0, fmt.Errorf("%w: it changed during each of %d attempts; try again when less is written", backends.ErrConflict, reembedAttempts)
 }
 
-// everything returns the records of a partition by id, and the space of their vectors. One that
-// is removed meanwhile may be among them: what is written to it is a conflict.
-func (r *Ranker) everything(ctx context.Context, p backends.Partition) (map[string]*store.Record, *store.Embedding, error) {
-	records := map[string]*store.Record{}
-	for cursor := ""; ; {
-		c, err := r.config.Records.Changes(ctx, p, cursor)
-		if err != nil {
-			return nil, nil, err
-		}
-		for i := range c.Records {
-			records[c.Records[i].ID] = &c.Records[i]
-		}
-		if cursor = c.Cursor; !c.More {
-			return records, c.Embedding, nil
-		}
-	}
-}
-
 // lacking returns how many of the records have a vector in the end, and what puts those that
 // are not stored yet.
-func (r *Ranker) lacking(ctx context.Context, records map[string]*store.Record, space store.Embedding, keep bool) (n int, puts []store.Mutation, err error) {
+func (r *Ranker) lacking(ctx context.Context, records map[string]*store.Record, space store.Embedding) (n int, puts []store.Mutation, err error) {
 	decode := Decoder(space)
 	var texts, ids []string
 	for _, id := range slices.Sorted(maps.Keys(records)) {
-		if _, err := decode(records[id].Vector); err == nil && keep {
+		if _, err := decode(records[id].Vector); err == nil {
 			n++
 			continue
 		}

@@ -202,7 +202,7 @@ func (x *index) comparable() bool { return x.embedding != nil && x.vectors+x.bro
 // checkVectors returns ErrDimension unless vectors of the given model can be compared
 // with those that the index holds. A dim of 0 is not known yet.
 func (x *index) checkVectors(model string, dim int) error {
-	const remedy = "call Reembed, of the backend or of the Ranker, to replace its vectors"
+	const remedy = "call ReembedAll, of the backend or of the Ranker, to replace its vectors"
 	e := x.embedding
 	switch {
 	case !x.comparable():

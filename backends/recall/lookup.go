@@ -80,42 +80,6 @@ func compareStored(a, b *backends.Memory) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// fillSources gives each hit the episodes of the partition that it was learnt from, in the
-// order in which they were said.
-func (p *partition) fillSources(hits []backends.Hit, q *query) {
-	bySession := map[string][]*backends.Hit{}
-	for i := range hits {
-		bySession[hits[i].Origin.Session] = append(bySession[hits[i].Origin.Session], &hits[i])
-	}
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	for i := range p.index.docs {
-		d := &p.index.docs[i]
-		if d.memory == nil || d.memory.Kind != backends.KindEpisode || q.eligible.expired(d) {
-			continue
-		}
-		for _, h := range bySession[d.memory.Origin.Session] {
-			if h.ID != d.memory.ID && taught(d.memory, &h.Memory) {
-				h.Sources = append(h.Sources, d.memory.Clone())
-			}
-		}
-	}
-	for i := range hits {
-		slices.SortFunc(hits[i].Sources, func(a, b backends.Memory) int {
-			return cmp.Or(a.Observed.Compare(b.Observed), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-		})
-	}
-}
-
-// taught reports whether a memory comes from an episode of its session: from its messages, or
-// from its turn where no message is named.
-func taught(episode, m *backends.Memory) bool {
-	if len(m.Origin.MessageIDs) == 0 {
-		return m.Origin.Turn != "" && m.Origin.Turn == episode.Origin.Turn
-	}
-	return slices.ContainsFunc(m.Origin.MessageIDs, func(id string) bool { return slices.Contains(episode.Origin.MessageIDs, id) })
-}
-
 // rarest is how many words of a text Resembling looks up: the rarest say most.
 const rarest = 6
 

@@ -128,9 +128,6 @@ func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.S
 	for i := range resp.Hits {
 		resp.Hits[i] = pool[i].Hit
 	}
-	if q.WithSources {
-		part.fillSources(resp.Hits, query)
-	}
 	return &resp, nil
 }
 

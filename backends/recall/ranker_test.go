@@ -347,7 +347,7 @@ func TestCoreBlocksTakeNoPart(t *testing.T) {
 			embed(t, stores[i], r, ann, nil, backends.Memory{ID: fmt.Sprint(round), Text: "fact " + text[:len(text)/2]})
 		}
 		embed(t, stores[0], rankers[0], ann, []string{text}, block(fmt.Sprint("core/", rnd.IntN(5)), text))
-		q := backends.SearchRequest{Query: text, TopK: 8, WithSources: true, IncludeSuperseded: true, IncludeExpired: true}
+		q := backends.SearchRequest{Query: text, TopK: 8, IncludeSuperseded: true, IncludeExpired: true}
 		with, without := search(t, rankers[0], ann, q), search(t, rankers[1], ann, q)
 		for i := range with {
 			with[i].Version, without[i].Version = 0, 0

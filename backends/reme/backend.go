@@ -27,9 +27,8 @@ import (
 // as a whole: that of the user, else the agent's own, else the workspace's. Workspaces in
 // ReMe's format are the work of [Backend.Library].
 //
-// Reembed(ctx, scope) computes the vectors of every partition that the scope names anew after
-// the embedding model changed ([backends.ErrDimension]), ReembedAll(ctx, namespace, progress)
-// those of all.
+// ReembedAll(ctx, namespace, progress) gives all memories of a namespace vectors of the embedder
+// after the embedding model changed ([backends.ErrDimension]).
 type Backend struct {
 	*manager
 	config *Config

@@ -130,9 +130,9 @@ func TestModelEmbedderAndStoreArePluggable(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"我对花生过敏"}, find(t, bare, backends.Scope{UserID: "eva"}, "花生"))
 
-	n, err := b.Reembed(t.Context(), ann)
+	n, err := b.ReembedAll(t.Context(), ann.Namespace, nil)
 	require.NoError(t, err)
-	assert.Equal(t, 1, n)
+	assert.Equal(t, 2, n, "of both users")
 }
 
 func TestAConfigurationThatCannotWork(t *testing.T) {

@@ -382,7 +382,7 @@ func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 }
 
 // A backend that gets an embedder, or another one: nothing is lost, words answer, learning
-// goes on, and Reembed is the way out.
+// goes on, and ReembedAll is the way out.
 func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 	db := open(t)
 	lived(t, db)
@@ -408,7 +408,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 	found, err := first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
 	require.NoError(t, err)
 	require.Len(t, found.Hits, 2, "words find what has no vectors")
-	require.NoError(t, only(first.Reembed(t.Context(), ann)))
+	require.NoError(t, only(first.ReembedAll(t.Context(), ann.Namespace, nil)))
 	works(first)
 
 	writes := map[string]func(*reme.Backend) error{
@@ -433,7 +433,7 @@ func TestAnEmbedderComesLaterAndAnotherAfterIt(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorIs(t, found.Degraded, backends.ErrDimension, name)
 		require.NotEmpty(t, found.Hits)
-		require.NoError(t, only(second.Reembed(t.Context(), ann)))
+		require.NoError(t, only(second.ReembedAll(t.Context(), ann.Namespace, nil)))
 		works(second)
 		found, err = first.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
 		require.NoError(t, err)

@@ -51,7 +51,7 @@ type LoadResponse struct {
 // ErrInvalid is also a line that cannot be read, with its number; a memory of a kind that
 // nothing would find there; and an input without memories, unless Merge is set. ErrConflict:
 // what the load is to remove was changed meanwhile, again and again. ErrDimension: the vectors of
-// what stays are of another model; [Backend.Reembed] makes them anew.
+// what stays are of another model; [Backend.ReembedAll] makes them anew.
 func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*LoadResponse, error) {
 	if r == nil {
 		r = &LoadRequest{}
@@ -285,7 +285,7 @@ func (ld *load) store(ctx context.Context) error {
 	ld.out.Removed = removed
 	ld.unanswered = errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	if errors.Is(err, backends.ErrDimension) {
-		err = fmt.Errorf("%w: call Backend.Reembed first", err)
+		err = fmt.Errorf("%w: call Backend.ReembedAll first", err)
 	}
 	return err
 }

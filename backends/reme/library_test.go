@@ -249,7 +249,7 @@ func TestVectorsOfALoad(t *testing.T) {
 	second, _ := newBackend(t, db, func(c *reme.Config) { c.Embedder, c.EmbeddingModel = e, "two" })
 	_, err := second.Library().Load(t.Context(), &reme.LoadRequest{Scope: market, Merge: true}, strings.NewReader(lines("b", 60)))
 	require.ErrorIs(t, err, backends.ErrDimension)
-	require.ErrorContains(t, err, "Backend.Reembed")
+	require.ErrorContains(t, err, "Backend.ReembedAll")
 	assert.Equal(t, before, stored(t, first, market))
 	load(t, second, market, lines("b", 60))
 	assert.NotZero(t, search(t, second, market, "when task 7 of b comes up")[0].Parts.Vector)

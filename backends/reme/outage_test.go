@@ -291,7 +291,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 			e, db := &testkit.Embedder{Dim: 32}, open(t)
 			lived(t, db)
 			b, _ := newBackend(t, db, func(c *reme.Config) { quiet(c); c.Embedder, c.EmbeddingModel = e, "hash" })
-			require.NoError(t, only(b.Reembed(t.Context(), ann)))
+			require.NoError(t, only(b.ReembedAll(t.Context(), ann.Namespace, nil)))
 			before := state(t, db)
 			e.Err = errors.New("429")
 			err := f.call(t.Context(), b)

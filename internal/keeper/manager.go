@@ -285,20 +285,6 @@ func (m *Manager) ReembedAll(ctx context.Context, namespace string, progress fun
 	return m.keep.Ranker().ReembedAll(ctx, namespace, progress)
 }
 
-// Reembed computes the vectors of every partition that the scope names anew, after the
-// embedding model changed ([backends.ErrDimension]), and returns of how many memories.
-func (m *Manager) Reembed(ctx context.Context, s backends.Scope) (total int, err error) {
-	places, err := m.places(ctx, s)
-	for _, p := range places {
-		n, err := m.keep.Ranker().Reembed(ctx, p.Partition)
-		total += n
-		if err != nil {
-			return total, m.keep.errorf("%s: %w", p, err)
-		}
-	}
-	return total, err
-}
-
 // Both joins two conditions, either of which may be nil.
 func Both(a, b *backends.Filter) *backends.Filter {
 	switch {

@@ -100,9 +100,6 @@ func (k *Keeper) showHits(s backends.Scope, p backends.Partition, hits []backend
 		if h.Before != nil {
 			*h.Before = k.Shown(s, p, *h.Before)
 		}
-		for j := range h.Sources {
-			h.Sources[j] = k.Shown(s, p, h.Sources[j])
-		}
 	}
 }
 
