@@ -118,8 +118,8 @@ var safe = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
 
 // Search implements backends.Backend.
 func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if r.TopK < 0 || r.TopK > maxTopK || !r.AsOf.IsZero() || !r.KnownAt.IsZero() {
-		return nil, f.errorf("searching", backends.ErrInvalid, "TopK above %d, or AsOf or KnownAt, which the server cannot answer", maxTopK)
+	if r == nil || r.TopK < 0 || r.TopK > maxTopK || !r.AsOf.IsZero() || !r.KnownAt.IsZero() {
+		return nil, f.errorf("searching", backends.ErrInvalid, "no request, TopK above %d, or AsOf or KnownAt, which the server cannot answer", maxTopK)
 	}
 	p, err := f.whose(r.Scope)
 	if err != nil {
@@ -176,6 +176,9 @@ func (nothing) Changes(context.Context, backends.Partition, string) (*store.Chan
 
 // Add implements backends.Backend.
 func (f *frame) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if r == nil {
+		return nil, f.errorf("learning", backends.ErrInvalid, "no request")
+	}
 	p, err := f.whose(r.Scope)
 	if err != nil {
 		return nil, err

@@ -185,10 +185,12 @@ func TestScopesAndConfigsAreChecked(t *testing.T) {
 			_, err = b.Add(t.Context(), &backends.AddRequest{Scope: s, Messages: said("x")})
 			require.ErrorIs(t, err, want, "%T %+v", b, s)
 		}
-		for _, bad := range []*backends.SearchRequest{{Scope: ann, Query: "x", TopK: -1}, {Scope: ann, Query: "x", AsOf: time.Unix(1, 0)}} {
+		for _, bad := range []*backends.SearchRequest{nil, {Scope: ann, Query: "x", TopK: -1}, {Scope: ann, Query: "x", AsOf: time.Unix(1, 0)}} {
 			_, err := b.Search(t.Context(), bad)
 			require.ErrorIs(t, err, backends.ErrInvalid)
 		}
+		_, err := b.Add(t.Context(), nil)
+		require.ErrorIs(t, err, backends.ErrInvalid)
 		require.Empty(t, must(b.Add(t.Context(), &backends.AddRequest{Scope: ann}))(t).Items)
 		require.NoError(t, b.Close(t.Context()))
 	}

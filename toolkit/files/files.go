@@ -63,6 +63,7 @@ import (
 // Root is the directory that all files are in.
 const Root = "/memories"
 
+// The limits of a file, and how files are stored.
 const (
 	MaxRunes = 100_000 // of a file
 	MaxPath  = 300     // bytes of a path, which has at most 8 names below Root
