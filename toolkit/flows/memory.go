@@ -6,9 +6,13 @@ package flows
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
@@ -152,6 +156,11 @@ func (c *call) summaryPersonal(in summary) (*Response, error) {
 		return reply("", written(0))
 	}
 	resp, err := c.memory.Personal().Summarize(c, r)
+	if errors.Is(err, reme.ErrNoModel) { // what people say is kept as it is
+		r.Verbatim = true
+		r.Messages = slices.DeleteFunc(r.Messages, func(m backends.Message) bool { return m.Role != schema.User })
+		resp, err = c.memory.Personal().Summarize(c, r)
+	}
 	if err != nil {
 		return nil, err
 	}
