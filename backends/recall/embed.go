@@ -210,15 +210,11 @@ func (r *Ranker) Reembed(ctx context.Context, p backends.Partition) (int, error)
 // which may be nil, is called with how many of the partitions are done. The first error ends it.
 func (r *Ranker) ReembedAll(ctx context.Context, namespace string, progress func(done, total int)) (int, error) {
 	var all []backends.Partition
-	for page := (store.Page{}); ; {
-		found, err := r.config.Records.Partitions(ctx, cmp.Or(namespace, backends.DefaultNamespace), page)
-		if err != nil {
-			return 0, fmt.Errorf("re-embedding: listing the partitions: %w", err)
-		}
-		all = append(all, found.Partitions...)
-		if page.Cursor = found.Next; page.Cursor == "" {
-			break
-		}
+	err := store.Each(func(page store.Page) (*store.PartitionPage, error) {
+		return r.config.Records.Partitions(ctx, cmp.Or(namespace, backends.DefaultNamespace), page)
+	}, func(p backends.Partition) error { all = append(all, p); return nil })
+	if err != nil {
+		return 0, fmt.Errorf("re-embedding: listing the partitions: %w", err)
 	}
 	ctx = WithVectors(ctx, &Vectors{}) // the dimension is asked for once
 	total := 0

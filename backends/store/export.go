@@ -166,7 +166,7 @@ func (x *exporter) partition(p backends.Partition) error {
 	if err != nil || p != x.p {
 		return err
 	}
-	return each(func(page Page) (*IDPage, error) { return x.s.BlobSessions(x.ctx, p, page) }, x.blobs)
+	return Each(func(page Page) (*IDPage, error) { return x.s.BlobSessions(x.ctx, p, page) }, x.blobs)
 }
 
 // inOrder compares records by the order of their changes.

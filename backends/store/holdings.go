@@ -23,7 +23,7 @@ func (h *holdings) others(do func(backends.Partition) error) error {
 	if h.p.Kind != backends.PartitionUser {
 		return nil
 	}
-	return each(func(page Page) (*PartitionPage, error) {
+	return Each(func(page Page) (*PartitionPage, error) {
 		return h.s.Partitions(h.ctx, h.p.Namespace, page)
 	}, func(p backends.Partition) error {
 		if p.Kind == backends.PartitionUser {
@@ -36,7 +36,7 @@ func (h *holdings) others(do func(backends.Partition) error) error {
 // deleted calls do for the memories of the user that were deleted, and their histories.
 func (h *holdings) deleted(p backends.Partition, do func(id string, events []backends.Event) error) error {
 	seen := map[string]bool{}
-	return each(func(page Page) (*IDPage, error) {
+	return Each(func(page Page) (*IDPage, error) {
 		return h.s.Deleted(h.ctx, p, page)
 	}, func(id string) error {
 		if seen[id] {
@@ -54,7 +54,7 @@ func (h *holdings) deleted(p backends.Partition, do func(id string, events []bac
 
 // eachSession calls do for the sessions of a partition.
 func (h *holdings) eachSession(p backends.Partition, do func(Session) error) error {
-	return each(func(page Page) (*SessionPage, error) {
+	return Each(func(page Page) (*SessionPage, error) {
 		return h.s.List(h.ctx, SessionQuery{Partition: &p, Page: page})
 	}, do)
 }
@@ -77,7 +77,7 @@ func (h *holdings) eachEntry(p backends.Partition, session string, do func(*Entr
 
 // eachBlob calls do for the blobs of a session.
 func (h *holdings) eachBlob(p backends.Partition, session string, do func(BlobInfo) error) error {
-	return each(func(page Page) (*BlobPage, error) {
+	return Each(func(page Page) (*BlobPage, error) {
 		return h.s.ListBlobs(h.ctx, p, session, "", page)
 	}, do)
 }
@@ -122,8 +122,9 @@ func (l *IDPage) page() ([]string, string)                    { return l.IDs, l.
 func (l *SessionPage) page() ([]Session, string)              { return l.Sessions, l.Next }   //nolint:unused // see listing
 func (l *BlobPage) page() ([]BlobInfo, string)                { return l.Blobs, l.Next }      //nolint:unused // see listing
 
-// each calls do for what list returns, page by page.
-func each[T any, L listing[T]](list func(Page) (L, error), do func(T) error) error {
+// Each calls do for all that a listing returns, such as [Records].Partitions, page by page,
+// until one of them fails.
+func Each[T any, L listing[T]](list func(Page) (L, error), do func(T) error) error {
 	for at := (Page{Limit: transferPage}); ; {
 		found, err := list(at)
 		if err != nil {

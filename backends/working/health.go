@@ -67,19 +67,12 @@ func (h *Health) waiting(s *store.Session) {
 // eachSession calls do with the sessions of all partitions, or those with messages that
 // were not learnt from, until it returns an error.
 func eachSession(ctx context.Context, sessions store.Sessions, pending bool, do func(*store.Session) error) error {
-	q := store.SessionQuery{Pending: pending, Page: store.Page{Limit: sweepPage}}
-	for {
-		page, err := sessions.List(ctx, q)
+	return store.Each(func(page store.Page) (*store.SessionPage, error) {
+		page.Limit = sweepPage
+		found, err := sessions.List(ctx, store.SessionQuery{Pending: pending, Page: page})
 		if err != nil {
-			return fmt.Errorf("listing sessions: %w", err)
+			err = fmt.Errorf("listing sessions: %w", err)
 		}
-		for i := range page.Sessions {
-			if err := do(&page.Sessions[i]); err != nil {
-				return err
-			}
-		}
-		if q.Page.Cursor = page.Next; page.Next == "" {
-			return nil
-		}
-	}
+		return found, err
+	}, func(s store.Session) error { return do(&s) })
 }

@@ -143,19 +143,16 @@ func (m *Memory) addLoaded(st *state) {
 func (m *Memory) tools(ctx context.Context, p backends.Partition) ([]string, error) {
 	var all []string
 	kept := m.months()
-	for cursor := ""; ; {
-		page, err := m.keeper.Store().List(ctx, store.SessionQuery{Partition: &p, Page: store.Page{Cursor: cursor, Limit: 1000}})
-		if err != nil {
-			return nil, fmt.Errorf("tool: listing the tools of %s: %w", p, err)
+	err := store.Each(func(page store.Page) (*store.SessionPage, error) {
+		return m.keeper.Store().List(ctx, store.SessionQuery{Partition: &p, Page: page})
+	}, func(s store.Session) error {
+		if name, month, ok := toolOfLog(s.ID); ok && slices.Contains(kept, month) {
+			all = append(all, name)
 		}
-		for i := range page.Sessions {
-			if name, month, ok := toolOfLog(page.Sessions[i].ID); ok && slices.Contains(kept, month) {
-				all = append(all, name)
-			}
-		}
-		if cursor = page.Next; cursor == "" {
-			break
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("tool: listing the tools of %s: %w", p, err)
 	}
 	memories, err := m.keeper.All(ctx, p)
 	if err != nil {

@@ -170,25 +170,19 @@ func (s *search) everything(ctx context.Context) error {
 	if err := s.each(ctx, ref{from: 1, upto: wholeLog}.String(), false); err != nil && !errors.Is(err, backends.ErrNotFound) {
 		return err
 	}
-	at := store.Page{Limit: 100}
-	for {
-		page, err := x.cfg.Sessions.ListBlobs(ctx, x.key.Partition, x.key.ID, blobFolder, at)
+	return store.Each(func(page store.Page) (*store.BlobPage, error) {
+		found, err := x.cfg.Sessions.ListBlobs(ctx, x.key.Partition, x.key.ID, blobFolder, page)
 		if err != nil {
-			return fmt.Errorf("listing archives: %w", err)
+			err = fmt.Errorf("listing archives: %w", err)
 		}
-		for _, b := range page.Blobs {
-			id := blobPrefix + strings.TrimPrefix(b.Name, blobFolder)
-			if !legal.MatchString(id) {
-				continue // not ours
-			}
-			if err := s.tolerate(id, s.each(ctx, id, false)); err != nil {
-				return err
-			}
+		return found, err
+	}, func(b store.BlobInfo) error {
+		id := blobPrefix + strings.TrimPrefix(b.Name, blobFolder)
+		if !legal.MatchString(id) {
+			return nil // not ours
 		}
-		if at.Cursor = page.Next; page.Next == "" {
-			return nil
-		}
-	}
+		return s.tolerate(id, s.each(ctx, id, false))
+	})
 }
 
 // each searches the messages of an archive, and if it was named those that they stand for.
