@@ -274,7 +274,7 @@ func TestLettersOfOptions(t *testing.T) {
 
 // What a mem0 server answers is in the record, so that a replay needs none.
 func TestAMem0ServerIsAskedOnceAndReplayed(t *testing.T) {
-	told, asked := map[string]string{}, 0
+	known, asked := map[string]string{}, 0
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		var in struct {
@@ -287,12 +287,12 @@ func TestAMem0ServerIsAskedOnceAndReplayed(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 		case r.URL.Path == "/memories":
 			for _, m := range in.Messages {
-				told[in.User] += m.Content + "\n"
+				known[in.User] += m.Content + "\n"
 			}
 			fmt.Fprint(w, `{"results":[]}`)
 		case r.URL.Path == "/search":
 			user := in.Filters["user_id"]
-			row := map[string]any{"id": "1", "memory": told[user], "score": 0.9, "user_id": user}
+			row := map[string]any{"id": "1", "memory": known[user], "score": 0.9, "user_id": user}
 			_ = json.NewEncoder(w).Encode(map[string]any{"results": []any{row}})
 		default:
 			w.WriteHeader(http.StatusNotFound)
