@@ -325,6 +325,19 @@ func TestPersonalMemoryIsThatOfTheUser(t *testing.T) {
 	require.Equal(t, true, call(t, f, "summary_personal_memory", `{"user_id":"ann"}`)["success"])
 }
 
+func TestAUserLoadsNoDumpOfAWorkspaceWithTheSameName(t *testing.T) {
+	f := newFlows(t, func(c *flows.Config) { c.Folder = folder(t) })
+	call(t, f, "summary_personal_memory", `{"user_id":"bob","trajectories":[{"messages":[{"role":"user","content":"FACT Bob lives in Bern"}]}]}`)
+	call(t, f, "add_tool_call_result", `{"workspace_id":"team","tool_call_results":[{"tool_name":"search","input":"i","output":"o"}]}`)
+	call(t, f, "summary_tool_memory", `{"workspace_id":"team","tool_names":"search"}`)
+	require.Equal(t, true, call(t, f, "vector_store", `{"workspace_id":"team","action":"dump"}`)["success"])
+	_, err := f.Call(t.Context(), "vector_store", everything, "", json.RawMessage(`{"user_id":"team","action":"load"}`))
+	require.ErrorIs(t, err, backends.ErrNotFound)
+	require.Equal(t, true, call(t, f, "vector_store", `{"user_id":"bob","action":"dump"}`)["success"])
+	_, err = f.Call(t.Context(), "vector_store", everything, "", json.RawMessage(`{"workspace_id":"bob","action":"load"}`))
+	require.ErrorIs(t, err, backends.ErrNotFound)
+}
+
 func TestAContextThatStaysTooLargeIsNoSuccess(t *testing.T) {
 	said := strings.Repeat("word ", 3000)
 	body := `{"max_total_tokens":1000,"keep_recent_count":1,"working_summary_mode":"MODE","messages":[{"role":"user","content":"` + said + `"},{"role":"assistant","content":"` + said + `"},{"role":"user","content":"go on"}]}`

@@ -88,13 +88,17 @@ func (c *call) copyFrom(workspace string) (int, error) {
 	return loaded(c.memory.Library().Copy(c, &reme.CopyRequest{From: from, To: c.scope, Merge: true}))
 }
 
-// libraryFile returns the path of the memories of the scope, in a folder of Config.Folder.
+// libraryFile returns the path of the memories of the scope, in a folder of Config.Folder. By its
+// ending no file of a user is one of a workspace, whatever their ids.
 func (c *call) libraryFile(folder string) (string, error) {
-	name := cmp.Or(c.scope.Workspace, c.scope.UserID)
+	name, ending := c.scope.Workspace, ".jsonl"
+	if name == "" {
+		name, ending = c.scope.UserID, ".jsonl.user"
+	}
 	if cmp.Or(c.scope.Namespace, backends.DefaultNamespace) != backends.DefaultNamespace || strings.Contains(name, "/") {
 		return "", fmt.Errorf("%w: no files are kept of %.200q in the namespace %.200q", backends.ErrInvalid, name, c.scope.Namespace)
 	}
-	return path.Join(folder, name+".jsonl"), nil
+	return path.Join(folder, name+ending), nil
 }
 
 // dump leaves an earlier dump as it is where there is nothing to dump, or it fails.
