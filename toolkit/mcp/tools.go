@@ -80,7 +80,7 @@ func add(c *call, in addIn) (says string, resp *backends.AddResponse, err error)
 	}
 	resp.Items = append([]backends.Item{}, resp.Items...) // [] in JSON, where there is none
 	for _, it := range resp.Items {
-		says += string(it.Outcome) + ": " + bullet(&backends.Hit{Memory: it.Memory})
+		says += string(it.Outcome) + ": " + strings.TrimPrefix(bullet(&backends.Hit{Memory: it.Memory}), "- ")
 		err = errors.Join(err, it.Err)
 	}
 	stored := func(it backends.Item) bool { return it.Err == nil }

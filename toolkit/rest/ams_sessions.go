@@ -258,7 +258,9 @@ func (c *call) amsPrompt(in *amsPrompt) (object, error) {
 		for _, m := range memories {
 			text += fmt.Sprintf("\n- %s (ID: %s)", m["text"], m["id"])
 		}
-		say("system", text)
+		if len(memories) > 0 {
+			say("system", text)
+		}
 	}
 	say("user", in.Query)
 	return object{"messages": messages, "long_term_memories": memories}, nil
