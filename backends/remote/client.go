@@ -167,6 +167,7 @@ type row struct {
 	Agent     string `json:"agent_id"`
 	Session   string `json:"session_id"`
 	Author    string
+	Role      string // of who said it, where a server keeps that
 
 	Created  string `json:"created_at"`
 	Updated  string `json:"updated_at"`
@@ -192,6 +193,7 @@ func (r *row) memory(p backends.Partition) (m backends.Memory) {
 	m.Text, m.WhenToUse = cmp.Or(r.Text, r.Memory, r.Content), r.WhenToUse
 	m.Scope = p.Scope().Or(m.Scope).Or(backends.Scope{SessionID: r.Session})
 	m.Origin.Session, m.Origin.Author = m.Scope.SessionID, cmp.Or(m.Origin.Author, r.Author)
+	m.Origin.Role = cmp.Or(r.Role, m.Origin.Role)
 	m.Valid = timeOf(r.Happened)
 	m.Created, m.Updated = cmp.Or(timeOf(cmp.Or(r.Created, r.Made)), m.Created), timeOf(cmp.Or(r.Updated, r.Modified))
 	if m.Metadata == nil {

@@ -54,6 +54,9 @@ func (m *Mem0) search(ctx context.Context, p backends.Partition, r *backends.Sea
 func (m *Mem0) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) (items []backends.Item, err error) {
 	about := m.memoryOf(p, r, &said[len(said)-1])
 	about.ID, about.Text, about.Metadata = "", "", nil
+	if said[0].Role != said[len(said)-1].Role { // the server decides who said what it learns
+		about.Origin.Role = ""
+	}
 	if !r.Verbatim {
 		about.Kind = backends.KindFact
 	}

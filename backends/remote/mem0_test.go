@@ -39,6 +39,7 @@ func TestMem0ReportsAndFindsWhatItLearnt(t *testing.T) {
 	require.Equal(t, backends.Scope{Namespace: "default", UserID: "ann", SessionID: "s1", AgentID: "guide"}, hit.Scope)
 	require.Equal(t, metadata, hit.Metadata)
 	require.Equal(t, "t1", hit.Origin.Turn)
+	require.Empty(t, hit.Origin.Role, "two spoke: who said it is not known")
 	require.True(t, expires.Equal(hit.Expires))
 	require.InDelta(t, 0.8, hit.Score, 1e-9)
 
