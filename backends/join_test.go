@@ -102,7 +102,7 @@ func TestAJoinedBackendMergesWhatItsHalvesFind(t *testing.T) {
 
 func TestEachHalfIsAskedForItsKinds(t *testing.T) {
 	for _, c := range []struct{ asked, facts, experience []backends.Kind }{
-		{nil, []backends.Kind{}, []backends.Kind{backends.KindTask, backends.KindTool}},
+		{nil, []backends.Kind{}, []backends.Kind{backends.KindSkill, backends.KindTask, backends.KindTool}},
 		{[]backends.Kind{backends.KindTool}, nil, []backends.Kind{backends.KindTool}},
 		{[]backends.Kind{backends.KindFact, backends.KindEpisode, "mine"}, []backends.Kind{backends.KindFact, backends.KindEpisode, "mine"}, nil},
 		{[]backends.Kind{backends.KindTask, backends.KindPersonal}, []backends.Kind{backends.KindPersonal}, []backends.Kind{backends.KindTask}},

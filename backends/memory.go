@@ -55,7 +55,7 @@ func (m *Memory) Active() bool { return m.SupersededBy == "" && m.Invalidated.Is
 func (m *Memory) Clone() Memory {
 	c := *m
 	c.Metadata, _ = cloneJSON(m.Metadata).(map[string]any)
-	c.Origin.MessageIDs, c.Origin.Users = slices.Clone(m.Origin.MessageIDs), slices.Clone(m.Origin.Users)
+	c.Origin.MessageIDs, c.Origin.Users, c.Origin.Evidence = slices.Clone(m.Origin.MessageIDs), slices.Clone(m.Origin.Users), slices.Clone(m.Origin.Evidence)
 	if m.Quality != nil {
 		q := *m.Quality
 		c.Quality = &q
@@ -113,6 +113,41 @@ func (m *Memory) Since() time.Time {
 // Expired reports whether the memory's time is over at now.
 func (m *Memory) Expired(now time.Time) bool { return !m.Expires.IsZero() && !now.Before(m.Expires) }
 
+// MetaReflect is the key, in the Metadata of a memory that a plan of package reflect changed,
+// of an object: the plan's id (plan), what it did (op) and what was there before (was).
+const MetaReflect = "reflect"
+
+// OpMerge is the op of MetaReflect for what says the same as the memory that superseded it.
+const OpMerge = "merge"
+
+// maxInferences is how far inferences from inferences are followed.
+const maxInferences = 8
+
+// Stands reports whether a memory holds now, and all that it was inferred from (see
+// [KindTraits].Inferred). What was merged counts as what it was merged into. held returns the
+// memory with an id, nil for none.
+func (m *Memory) Stands(now time.Time, held func(id string) *Memory) bool {
+	return m.stands(now, held, maxInferences)
+}
+
+func (m *Memory) stands(now time.Time, held func(id string) *Memory, steps int) bool {
+	for range maxInferences {
+		mark, _ := m.Metadata[MetaReflect].(map[string]any)
+		into := held(m.SupersededBy)
+		if m.SupersededBy == "" || mark["op"] != OpMerge || into == nil {
+			break
+		}
+		m = into
+	}
+	if !m.Active() || m.Expired(now) || steps == 0 {
+		return false
+	}
+	return !m.Kind.Traits().Inferred || !slices.ContainsFunc(m.Origin.Evidence, func(id string) bool {
+		e := held(id)
+		return e == nil || !e.stands(now, held, steps-1)
+	})
+}
+
 // Kind says what sort of thing a memory is.
 type Kind string
 
@@ -124,6 +159,9 @@ const (
 	KindPersonal  Kind = "personal"  // an observation about a person
 	KindTool      Kind = "tool"      // how a tool behaves and is best used
 	KindProcedure Kind = "procedure" // what an agent did, step by step
+	KindInsight   Kind = "insight"   // what several memories together show
+	KindSkill     Kind = "skill"     // a procedure that proved itself, or has yet to
+	KindDocument  Kind = "document"  // a passage of a document
 	KindCore      Kind = "core"      // a core block of package core
 )
 
@@ -147,6 +185,8 @@ type KindTraits struct {
 	// Experience memories come from what agents did, and live in a workspace: [Join] leaves
 	// them to its second backend.
 	Experience bool
+	// Inferred memories hold as long as all of their Origin.Evidence does: see [Memory.Stands].
+	Inferred bool
 }
 
 // kinds is the one place that says how a kind is found. A new kind is a constant above and
@@ -158,6 +198,9 @@ var kinds = map[Kind]KindTraits{
 	KindPersonal:  {Keywords: true},
 	KindTool:      {Timeless: true, Named: true, Experience: true},
 	KindProcedure: {Timeless: true},
+	KindInsight:   {Timeless: true, Inferred: true},
+	KindSkill:     {Timeless: true, Experience: true},
+	KindDocument:  {Timeless: true},
 	KindCore:      {InPrompt: true},
 }
 
@@ -175,6 +218,9 @@ type Origin struct {
 	// Users are those whose words a memory of a workspace has, beside Scope.UserID. Other
 	// users do not see them.
 	Users []string `json:"users,omitempty"`
+	// Evidence are the ids of the memories, of the same partition, that this one was made
+	// from. Where one of them is forgotten, this one is, too.
+	Evidence []string `json:"evidence,omitempty"`
 }
 
 // AuthorAgent is the Author of what an agent notes down by its add_memory tool.

@@ -15,22 +15,36 @@ import (
 type eligibility struct {
 	request *backends.SearchRequest
 	match   func(*backends.Memory) bool
-	now     int64
-	plain   bool // only what holds now is asked for, and nothing else
+	at      time.Time
+	now     int64 // the same
+	plain   bool  // only what holds now is asked for, and nothing else
+	current bool  // only what holds now is asked for
 }
 
 func newEligibility(q *backends.SearchRequest, now time.Time) (eligibility, error) {
 	match, err := q.Filter.Compile()
-	plain := len(q.Kinds) == 0 && q.Filter == nil && q.AsOf.IsZero() && q.KnownAt.IsZero() && !q.IncludeSuperseded && !q.IncludeExpired
-	return eligibility{request: q, match: match, now: nanos(now), plain: plain}, err
+	current := q.AsOf.IsZero() && q.KnownAt.IsZero() && !q.IncludeSuperseded && !q.IncludeExpired
+	return eligibility{request: q, match: match, at: now, now: nanos(now), plain: current && len(q.Kinds) == 0 && q.Filter == nil, current: current}, err
 }
 
 // admits asks for the memory in a slot.
 func (x *index) admits(e *eligibility, slot int32) bool {
-	if e.plain {
-		return e.now < x.glances[slot].until
+	glance := &x.glances[slot]
+	switch {
+	case e.plain && e.now >= glance.until, glance.inferred && e.current && !x.docs[slot].memory.Stands(e.at, x.memory):
+		return false
+	case e.plain:
+		return true
 	}
 	return e.admits(&x.docs[slot])
+}
+
+// memory returns the memory with an id, nil for none.
+func (x *index) memory(id string) *backends.Memory {
+	if slot, ok := x.slots[id]; ok {
+		return x.docs[slot].memory
+	}
+	return nil
 }
 
 func (e *eligibility) admits(d *doc) bool {

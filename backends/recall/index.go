@@ -58,8 +58,9 @@ type doc struct {
 
 // glance is what most searches ask of thousands of memories.
 type glance struct {
-	until int64 // from when on a memory is no hit of a plain search
-	asks  asking
+	until    int64 // from when on a memory is no hit of a plain search
+	asks     asking
+	inferred bool // it holds as long as what it was made from
 }
 
 func (r *Ranker) newIndex() *index {
@@ -129,7 +130,7 @@ func (x *index) put(d *doc) {
 		x.docs, x.glances = append(x.docs, doc{}), append(x.glances, glance{})
 	}
 	x.docs[slot], x.slots[m.ID] = *d, slot
-	x.glances[slot] = glance{math.MinInt64, d.asks}
+	x.glances[slot] = glance{math.MinInt64, d.asks, m.Kind.Traits().Inferred}
 	if d.active {
 		x.glances[slot].until = d.expires
 	}
@@ -234,6 +235,9 @@ func (x *index) bytes() int64 {
 func sizeOf(m *backends.Memory) int64 {
 	n := 640 + len(m.ID) + len(m.Text) + len(m.WhenToUse) + 128*len(m.Metadata)
 	for _, id := range m.Origin.MessageIDs {
+		n += 16 + len(id)
+	}
+	for _, id := range m.Origin.Evidence {
 		n += 16 + len(id)
 	}
 	return int64(n)

@@ -144,15 +144,24 @@ func (f *forgetting) memories(p backends.Partition) (n int, err error) {
 // erasure returns what erases the selected memories, each with what its going entails.
 func (f *forgetting) erasure(p backends.Partition, all map[string]*Record) ([][]Mutation, error) {
 	var out [][]Mutation
+	behind := map[string][]*Record{}
 	for _, r := range all {
-		if !f.selects(p, &r.Memory) {
-			continue
+		behind[r.SupersededBy] = append(behind[r.SupersededBy], r)
+	}
+	gone, selected := f.selected(p, all)
+	for _, id := range gone {
+		mutations := []Mutation{Erase(id)}
+		for _, before := range behind[id] {
+			if selected[before.ID] {
+				continue
+			}
+			repair, err := f.unlink(p, all[id], before)
+			if err != nil {
+				return nil, err
+			}
+			mutations = append(mutations, repair...)
 		}
-		repair, err := f.unlink(p, r, all[r.Supersedes])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, append([]Mutation{Erase(r.ID)}, repair...))
+		out = append(out, mutations)
 	}
 	err := f.deleted(p, func(id string, _ []backends.Event) error {
 		out = append(out, []Mutation{Erase(id)})
@@ -161,22 +170,34 @@ func (f *forgetting) erasure(p backends.Partition, all map[string]*Record) ([][]
 	return out, err
 }
 
-// selects reports whether a memory is to be erased.
-func (f *forgetting) selects(p backends.Partition, m *backends.Memory) bool {
-	return (p == f.p || m.CameFrom(f.p.ID)) && f.said.taught(m)
+// selected returns the ids of the memories that are to be erased: those that were taught by
+// what is forgotten, and in front of them what was made from such, so that a call that ends
+// half-way leaves what names the rest.
+func (f *forgetting) selected(p backends.Partition, all map[string]*Record) (ids []string, gone map[string]bool) {
+	gone = map[string]bool{}
+	for before := -1; before < len(gone); {
+		before = len(gone)
+		for id, r := range all {
+			made := slices.ContainsFunc(r.Origin.Evidence, func(id string) bool { return gone[id] })
+			if !gone[id] && (p == f.p || r.CameFrom(f.p.ID)) && (made || f.said.taught(&r.Memory)) {
+				gone[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Reverse(ids)
+	return ids, gone
 }
 
-// unlink returns what makes the predecessor of an erased memory the one of its successor,
+// unlink returns what makes a predecessor of an erased memory one of its successor,
 // or hold again, without the text of the erased one in its history.
 func (f *forgetting) unlink(p backends.Partition, gone, before *Record) ([]Mutation, error) {
-	if before == nil || before.SupersededBy != gone.ID || f.selects(p, &before.Memory) {
-		return nil, nil
-	}
 	events, err := f.s.History(f.ctx, p, before.ID)
 	if err != nil {
 		return nil, err
 	}
-	kept := *before
+	kept := Record{Memory: before.Clone(), Vector: before.Vector}
+	delete(kept.Metadata, backends.MetaReflect)
 	kept.SupersededBy = gone.SupersededBy
 	if gone.SupersededBy == "" {
 		kept.Invalidated = time.Time{}

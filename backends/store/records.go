@@ -128,7 +128,8 @@ const MustNotExist int64 = -1
 // Put writes r, over the record with its id if there is one: the event is added
 // or updated. A zero Created keeps that of the record before. A put that leaves the
 // text as it was counts as updated and adds no event to the history, unless it
-// changes Supersedes, which the event then names.
+// changes Supersedes, which the event then names, or whether the record is active: one that
+// ends it is superseded or retracted there.
 func Put(r *Record) Mutation { return Mutation{Op: OpPut, Record: r} }
 
 // Supersede writes r and hides the record with the given id behind it: the old

@@ -182,9 +182,15 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	if err != nil {
 		return nil, err
 	}
-	now := k.config.Clock()
+	now, byID := k.config.Clock(), map[string]*backends.Memory{}
+	for _, m := range all {
+		byID[m.ID] = m
+	}
+	stands := func(m *backends.Memory) bool {
+		return !m.Kind.Traits().Inferred || m.Stands(now, func(id string) *backends.Memory { return byID[id] })
+	}
 	wanted := func(m *backends.Memory) bool {
-		return (r.IncludeSuperseded || m.Active()) && (r.IncludeExpired || !m.Expired(now)) &&
+		return (r.IncludeSuperseded || m.Active() && stands(m)) && (r.IncludeExpired || !m.Expired(now)) &&
 			(len(r.Kinds) == 0 || slices.Contains(r.Kinds, m.Kind)) && matches(m)
 	}
 	resp := &backends.ListResponse{}

@@ -76,10 +76,22 @@ func (p *planner) put(m *store.Mutation, r store.Record, d *draft) store.Result 
 	// Two empty vectors may be one that was left out and one that is removed.
 	d.sameVector = d.sameVector && len(r.Vector) > 0 && bytes.Equal(old.Vector, r.Vector)
 	p.set(d, &r)
-	if old == nil || event.Old != event.New || event.Supersedes != "" {
-		p.event(m, r.ID, event)
+	if old == nil || event.Old != event.New || event.Supersedes != "" || old.Active() != r.Active() {
+		p.event(m, r.ID, ended(event, old, &r))
 	}
 	return store.Result{ID: r.ID, Event: event.Type}
+}
+
+// ended returns the event of a put, which may end what the record says.
+func ended(e backends.Event, old, r *store.Record) backends.Event {
+	switch {
+	case old == nil || !old.Active() || r.Active():
+	case r.SupersededBy != "":
+		e.Type, e.By = backends.OutcomeSuperseded, r.SupersededBy
+	default:
+		e.Type = backends.OutcomeRetracted
+	}
+	return e
 }
 
 // supersede hides the draft's record behind that of the mutation.

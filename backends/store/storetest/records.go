@@ -57,6 +57,22 @@ var recordBehaviours = []behaviour{
 		e.apply(store.Supersede("old", successor))
 		require.Empty(e, successor.Supersedes)
 	}},
+	{"a put that ends a record, or has it hold again, stands in its history", func(e *env) {
+		e.apply(put("a", "x"), put("b", "y"), put("c", "z"))
+		a, b, c := e.one("a"), e.one("b"), e.one("c")
+		a.SupersededBy, a.Invalidated = "b", e.clock.now
+		c.Invalidated = e.clock.now
+		e.apply(store.Put(&a), store.Put(&c), store.Put(&b))
+		require.Len(e, e.history("b"), 1, "nothing changed")
+		a.SupersededBy, a.Invalidated = "", time.Time{}
+		e.apply(store.Put(&a))
+		var types []backends.Outcome
+		for _, event := range append(e.history("a"), e.history("c")...) {
+			types = append(types, event.Type)
+		}
+		require.Equal(e, []backends.Outcome{"added", "superseded", "updated", "added", "retracted"}, types)
+		require.Equal(e, "b", e.history("a")[1].By)
+	}},
 	{"five thousand mutations are one batch", func(e *env) {
 		const n = 5000
 		b := batch()
