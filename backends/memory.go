@@ -124,28 +124,32 @@ const OpMerge = "merge"
 const maxInferences = 8
 
 // Stands reports whether a memory holds now, and all that it was inferred from (see
-// [KindTraits].Inferred). What was merged counts as what it was merged into. held returns the
-// memory with an id, nil for none.
+// [KindTraits].Inferred), of which what was merged counts as what it was merged into. held
+// returns the memory with an id, nil for none.
 func (m *Memory) Stands(now time.Time, held func(id string) *Memory) bool {
 	return m.stands(now, held, maxInferences)
 }
 
 func (m *Memory) stands(now time.Time, held func(id string) *Memory, steps int) bool {
-	for range maxInferences {
-		mark, _ := m.Metadata[MetaReflect].(map[string]any)
-		into := held(m.SupersededBy)
-		if m.SupersededBy == "" || mark["op"] != OpMerge || into == nil {
-			break
-		}
-		m = into
-	}
 	if !m.Active() || m.Expired(now) || steps == 0 {
 		return false
 	}
 	return !m.Kind.Traits().Inferred || !slices.ContainsFunc(m.Origin.Evidence, func(id string) bool {
 		e := held(id)
+		for range maxInferences {
+			if e == nil || e.SupersededBy == "" || !e.merged() {
+				break
+			}
+			e = held(e.SupersededBy)
+		}
 		return e == nil || !e.stands(now, held, steps-1)
 	})
+}
+
+// merged reports whether what superseded a memory says the same.
+func (m *Memory) merged() bool {
+	mark, _ := m.Metadata[MetaReflect].(map[string]any)
+	return mark["op"] == OpMerge
 }
 
 // Kind says what sort of thing a memory is.

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/core"
@@ -124,6 +125,11 @@ type Config struct {
 	// unset. Needs Window. Optional. Defaults to none.
 	Core *core.Config
 
+	// Reflect tidies memory in the background: see [reflect.Schedule], of which all is
+	// optional here: Backend is filled from this Config, and Blocks, where its Block names one
+	// of Core's. Needs a mode that records turns. Optional. Defaults to none.
+	Reflect *reflect.Schedule
+
 	// OnError is called with every failure of memory and its stage: one of the
 	// constants of this package, of packages working and window, or the name that a
 	// memory tool has. None of them reaches the agent. It runs in the goroutine that failed
@@ -149,6 +155,7 @@ const (
 	StageSearch  = "search"  // the reply goes on without memories
 	StageHistory = "history" // the reply goes on without what was said before
 	StageRecord  = "record"  // a turn, or how a tool's call went, could not be recorded
+	StageReflect = "reflect" // memory could not be tidied
 )
 
 // WithDefaults returns a copy of c that is complete, or backends.ErrInvalid with what

@@ -32,6 +32,7 @@ type Hooks struct {
 	toolNames []string
 	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
 	words     *recall.Words
+	ended     func(backends.Scope) // nil: nobody asks when turns end
 }
 
 // New returns hooks for a configuration, and for what package middleware builds of it:
@@ -57,6 +58,10 @@ func New(ctx context.Context, cfg *Config, log *working.Memory, w *window.Window
 	config.Default(&c.RecordTool, othersThan(h.toolNames))
 	return h, nil
 }
+
+// AfterTurn has f called with the scope of each turn that ended and is on its way to the log. It
+// must return at once. Call it before the hooks are used.
+func (h *Hooks) AfterTurn(f func(backends.Scope)) { h.ended = f }
 
 // records reports whether turns are kept: where a mode or a window needs them.
 func (h *Hooks) records() bool { return h.log != nil && (h.plan.Record || h.window != nil) }

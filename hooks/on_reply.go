@@ -292,6 +292,9 @@ const writeTimeout = 30 * time.Second
 // log's queue.
 func (h *Hooks) write(ctx context.Context, t *working.Turn) (away bool) {
 	ctx = detach(ctx)
+	if t.Done && h.ended != nil {
+		defer h.ended(t.Scope)
+	}
 	if h.window == nil && !h.cfg.AwaitWrite {
 		if err := h.log.Record(ctx, t); err != nil {
 			h.report(ctx, StageRecord, fmt.Errorf("record turn %s: %w", t.ID, err))

@@ -11,6 +11,7 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/core"
@@ -42,6 +43,9 @@ func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 		return nil, err
 	}
 	if !plan.Record && m.window == nil {
+		if c.Reflect != nil {
+			return nil, fmt.Errorf("Config.Reflect: %w: it needs a mode that records turns, which %s does not with this backend", backends.ErrInvalid, c.Mode)
+		}
 		m.Hooks, err = hooks.New(ctx, c, nil, nil, tools)
 		return m, err
 	}
@@ -51,10 +55,30 @@ func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 	if m.log, err = newLog(ctx, c, plan); err != nil {
 		return nil, err
 	}
-	if m.Hooks, err = hooks.New(ctx, c, m.log, m.window, tools); err != nil {
+	if m.Hooks, err = hooks.New(ctx, c, m.log, m.window, tools); err == nil {
+		err = m.startReflecting(c)
+	}
+	if err != nil {
 		return nil, errors.Join(err, m.log.Close(ctx))
 	}
 	return m, nil
+}
+
+// startReflecting tidies memory in the background, if the configuration asks for it.
+func (m *MemoryMiddleware) startReflecting(c *Config) (err error) {
+	if c.Reflect == nil {
+		return nil
+	}
+	s := *c.Reflect
+	config.Default(&s.Language, c.Language)
+	if s.Backend = c.Backend; s.Blocks == nil && s.Block != "" && m.window != nil && m.window.Core() != nil {
+		s.Blocks = m.window.Core()
+	}
+	m.reflection, err = reflect.Start(&s, c.OnError)
+	if err == nil {
+		m.AfterTurn(m.reflection.After)
+	}
+	return err
 }
 
 // sessionsOf returns where turns are logged: as configured, else with the backend's

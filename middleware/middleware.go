@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/window"
@@ -56,7 +57,8 @@ type MemoryMiddleware struct {
 	log     *working.Memory // nil where nothing is recorded
 	window  *window.Window  // nil without Config.Window
 
-	sessions store.Sessions // where turns are logged; nil: nowhere
+	sessions   store.Sessions      // where turns are logged; nil: nowhere
+	reflection *reflect.Background // nil without Config.Reflect
 }
 
 // New returns a middleware. Where the mode records turns it starts the workers
@@ -125,6 +127,10 @@ func (m *MemoryMiddleware) Window() *window.Window { return m.window }
 // Working returns the log of turns, for what the middleware does not do itself:
 // failures and their retry. It is nil where nothing is recorded.
 func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
+
+// Reflection returns what tidies memory in the background, to draft, apply and undo plans by hand,
+// too. It is nil without Config.Reflect.
+func (m *MemoryMiddleware) Reflection() *reflect.Background { return m.reflection }
 
 // Forget erases everything of the person that the scope names: of a user what they said and
 // what was learnt from it, in every session, and in every workspace of the namespace; where
@@ -255,5 +261,9 @@ func (m *MemoryMiddleware) Close(ctx context.Context) error {
 	if m.log == nil {
 		return nil
 	}
-	return m.log.Close(ctx)
+	err := m.log.Close(ctx)
+	if m.reflection != nil {
+		err = errors.Join(err, m.reflection.Close(ctx))
+	}
+	return err
 }

@@ -106,6 +106,9 @@ type Config struct {
 	// Retention says what is erased when its time is over, and whether it is counted how
 	// often a memory is shown to a model. Optional. Defaults to nothing.
 	Retention *backends.Retention
+	// CountUses counts how often a memory is shown to a model, which a Retention asks for by
+	// itself: package reflect and recall.Config.Recency go by it. Optional.
+	CountUses bool
 
 	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
@@ -149,6 +152,6 @@ func (c *Config) newKeeper(ctx context.Context) (*keeper.Keeper, error) {
 	}
 	return keeper.New(&keeper.Config{
 		Name: "mem0", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Clock: c.Clock,
-		Retention: c.Retention,
+		Retention: c.Retention, CountUses: c.CountUses,
 	})
 }

@@ -18,10 +18,6 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// promotedFrom is the key, in the metadata of a fact of a workspace, of the id that the
-// fact has in the partition of the person that it comes from.
-const promotedFrom = "promoted_from"
-
 // Promote shares one fact of a person with the workspace that the scope names, and returns
 // it as the workspace holds it. Who said it stays visible: the copy keeps its origin, with
 // the user's id as the speaker where there is no name, and Scope.UserID. Secrets in it are
@@ -79,7 +75,7 @@ func (b *Backend) copyFor(p, team backends.Partition, m *backends.Memory) backen
 	if c.Metadata == nil {
 		c.Metadata = map[string]any{}
 	}
-	c.Metadata[promotedFrom] = m.ID
+	c.Metadata[backends.MetaPromotedFrom] = m.ID
 	c.Supersedes, c.Version = "", 0
 	c.Created = b.keep.Stamps(1)
 	c.Updated = c.Created
@@ -161,7 +157,7 @@ func (b *Backend) ofOthers(ctx context.Context, p backends.Partition, own, share
 	}
 	ids := make([]string, len(shared))
 	for i := range shared {
-		ids[i], _ = shared[i].Metadata[promotedFrom].(string)
+		ids[i], _ = shared[i].Metadata[backends.MetaPromotedFrom].(string)
 	}
 	held, err := b.keep.Held(ctx, p, ids...)
 	if err != nil {

@@ -128,3 +128,22 @@ func (x *index) resembling(text string, n int, admit func(*backends.Memory) bool
 	}
 	return out
 }
+
+// Vectors returns the vectors of memories of the partition, nil for those without one and, in
+// partitions whose vectors are compressed, for all. They belong to the Ranker, under the terms
+// of [Ranker.All].
+func (r *Ranker) Vectors(ctx context.Context, p backends.Partition, ids ...string) ([][]float32, error) {
+	part, err := r.partition(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	part.mu.RLock()
+	defer part.mu.RUnlock()
+	out := make([][]float32, len(ids))
+	for i, id := range ids {
+		if slot, ok := part.index.slots[id]; ok {
+			out[i] = part.index.docs[slot].vector
+		}
+	}
+	return out, nil
+}

@@ -41,6 +41,18 @@ var idle = regexp.MustCompile(`(?i)\b(?:at the moment|right now|currently|nowada
 // person takes out whom statements are about: most are about the user.
 var person = strings.NewReplacer("用户", " ", "The user's", "", "The user", "", "the user's", "", "the user", "")
 
+// Related returns words with those that people use for the same things: "lives" brings "moved".
+func (w *Words) Related(words map[string]bool) map[string]bool {
+	out := map[string]bool{}
+	for word := range words {
+		out[word] = true
+		for _, other := range w.analyzer.groups[word] {
+			out[other] = true
+		}
+	}
+	return out
+}
+
 // Asked returns the words of a query of which a text has the word or a related one.
 func (w *Words) Asked(query, text map[string]bool) map[string]bool {
 	out := map[string]bool{}

@@ -90,6 +90,9 @@ type Config struct {
 	// Retention says what is erased when its time is over, and whether it is counted how
 	// often a memory is shown to a model. Optional. Defaults to nothing.
 	Retention *backends.Retention
+	// CountUses counts how often a memory is shown to a model, which a Retention asks for by
+	// itself: package reflect and recall.Config.Recency go by it. Optional.
+	CountUses bool
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Makes ids of calls. Defaults to backends.NewID.
@@ -146,7 +149,7 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 	}
 	b.keeper, err = keeper.New(&keeper.Config{
 		Name: "reme", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Sharing: c.sharing(), Clock: c.Clock,
-		Retention: c.Retention, OnError: c.OnError,
+		Retention: c.Retention, CountUses: c.CountUses, OnError: c.OnError,
 	})
 	if err != nil {
 		return nil, err

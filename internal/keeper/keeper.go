@@ -76,6 +76,9 @@ type Config struct {
 	// Retention says what is erased when its time is over, and whether uses are counted:
 	// in the background, from Start to Stop. Optional. Defaults to nothing.
 	Retention *backends.Retention
+	// CountUses counts how often memories are shown to a model, whether a rule of Retention
+	// asks for it or not. Optional.
+	CountUses bool
 	// OnError gets what fails in the background, which is logged as well. Optional.
 	OnError func(context.Context, error)
 }

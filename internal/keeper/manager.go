@@ -35,6 +35,9 @@ func (k *Keeper) NewManager(places func(context.Context, backends.Scope) ([]Plac
 	return &Manager{keep: k, places: places}
 }
 
+// Keeper returns what keeps the memories, for package reflect.
+func (m *Manager) Keeper() *Keeper { return m.keep }
+
 // inPlace returns what f returns for the place of a scope that holds the memory.
 func inPlace[T any](ctx context.Context, m *Manager, s backends.Scope, id string, f func(Place) (T, error)) (out T, err error) {
 	places, err := m.places(ctx, s)

@@ -44,9 +44,9 @@ func checkRetention(r backends.Retention) (*backends.Retention, error) {
 	return &r, nil
 }
 
-// counts reports whether a rule asks how often memories are used.
+// counts reports whether it is counted how often memories are used.
 func (k *Keeper) counts() bool {
-	return k.config.Retention != nil && slices.ContainsFunc(k.config.Retention.Rules, func(r backends.RetentionRule) bool {
+	return k.config.CountUses || k.config.Retention != nil && slices.ContainsFunc(k.config.Retention.Rules, func(r backends.RetentionRule) bool {
 		return r.UnusedFor > 0 || r.AtMost > 0
 	})
 }
@@ -183,12 +183,12 @@ func (r *retention) partition(ctx context.Context, p backends.Partition) error {
 	if err != nil {
 		return err
 	}
-	m, now := &mark{Since: r.Now()}, r.Now()
-	data, err := r.Store().GetBlob(ctx, p, hidden, r.config.Name)
-	if err == nil {
-		err = json.Unmarshal(data, m)
+	now := r.Now()
+	m, err := r.mark(ctx, p)
+	if errors.Is(err, backends.ErrNotFound) {
+		m, err = &mark{Since: now}, nil
 	}
-	if err != nil && !errors.Is(err, backends.ErrNotFound) {
+	if err != nil {
 		return err
 	}
 	if ago := now.Sub(m.Swept); r.sweeps && ago >= 0 && ago < r.Every*9/10 { // timers are not exact, and clocks may have been wrong
@@ -197,12 +197,15 @@ func (r *retention) partition(ctx context.Context, p backends.Partition) error {
 	if r.sweeps {
 		m.Swept = now
 	}
-	if err := r.putMark(ctx, p, m); err != nil {
+	if !r.report.DryRun {
+		err = r.putMark(ctx, p, m)
+	}
+	if err != nil {
 		return err
 	}
 	err = Retry(ctx, func() error {
 		left, err := r.memories(ctx, p, m.Since)
-		if err == nil && left == 0 { // the mark must not be what is left
+		if err == nil && left == 0 && !r.report.DryRun { // the mark must not be what is left
 			err = r.putMark(ctx, p, nil)
 		}
 		return err
@@ -216,14 +219,24 @@ func (r *retention) partition(ctx context.Context, p backends.Partition) error {
 	return nil
 }
 
+// mark returns what a partition knows of sweeps and of uses, or ErrNotFound.
+func (k *Keeper) mark(ctx context.Context, p backends.Partition) (*mark, error) {
+	m := &mark{}
+	data, err := k.Store().GetBlob(ctx, p, hidden, k.config.Name)
+	if err == nil {
+		err = json.Unmarshal(data, m)
+	}
+	return m, err
+}
+
 // putMark writes the mark of a partition, or removes it.
-func (r *retention) putMark(ctx context.Context, p backends.Partition, m *mark) (err error) {
+func (k *Keeper) putMark(ctx context.Context, p backends.Partition, m *mark) (err error) {
 	var data []byte
 	if m != nil {
 		data, err = json.Marshal(m)
 	}
-	if err == nil && !r.report.DryRun {
-		err = r.Store().PutBlob(ctx, p, hidden, r.config.Name, data)
+	if err == nil {
+		err = k.Store().PutBlob(ctx, p, hidden, k.config.Name, data)
 	}
 	return err
 }

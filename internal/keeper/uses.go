@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Used implements [backends.UseCounter] where a rule of Config.Retention asks for uses. A hit
+// Used implements [backends.UseCounter] where uses are counted. A hit
 // counts in the partition of who speaks or in the workspace, whichever holds it.
 func (m *Manager) Used(ctx context.Context, s backends.Scope, hits []backends.Hit) {
 	k := m.keep
@@ -55,6 +55,25 @@ func (k *Keeper) storeUses(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// CountedSince returns when uses began to be counted in a partition, the zero time where they
+// are not.
+func (k *Keeper) CountedSince(ctx context.Context, p backends.Partition) (time.Time, error) {
+	m, err := k.mark(ctx, p)
+	if errors.Is(err, backends.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	return m.Since, err
+}
+
+// beginCounting notes when uses began to be counted in a partition.
+func (k *Keeper) beginCounting(ctx context.Context, p backends.Partition) error {
+	_, err := k.mark(ctx, p)
+	if errors.Is(err, backends.ErrNotFound) {
+		err = k.putMark(ctx, p, &mark{Since: k.Now()})
+	}
+	return err
+}
+
 // addUses adds to the counts of the memories of a partition that still exist.
 func (k *Keeper) addUses(ctx context.Context, p backends.Partition, uses map[string]int) error {
 	records, err := k.config.Store.Get(ctx, p, slices.Sorted(maps.Keys(uses))...)
@@ -74,6 +93,8 @@ func (k *Keeper) addUses(ctx context.Context, p backends.Partition, uses map[str
 		put.Expect = r.Version
 		b.Mutations = append(b.Mutations, put)
 	}
-	_, err = k.config.Store.Apply(ctx, p, b)
+	if _, err = k.config.Store.Apply(ctx, p, b); err == nil {
+		err = k.beginCounting(ctx, p)
+	}
 	return err
 }

@@ -19,7 +19,7 @@ import (
 
 // phrases are the fixed texts of one language.
 type phrases struct {
-	facts, said, experience string // headings of the parts
+	headings [5]string // of the parts
 
 	user, assistant, noted string
 	before, ended          string // followed by what was before and the date; by the date
@@ -27,13 +27,13 @@ type phrases struct {
 }
 
 var english = phrases{
-	facts: "Known facts:", said: "What was said:", experience: "Experience:",
+	headings: [5]string{"Known facts:", "What was said:", "Inferred from several memories:", "From documents:", "Experience:"},
 	user: "user", assistant: "assistant", noted: "noted by the assistant",
 	before: " (before: ", until: ", until ", ended: " (no longer holds since ",
 }
 
 var chinese = phrases{
-	facts: "已知事实：", said: "说过的话：", experience: "经验：",
+	headings: [5]string{"已知事实：", "说过的话：", "由多条记忆推断：", "文档内容：", "经验："},
 	user: "用户", assistant: "助手", noted: "助手的笔记",
 	before: "（之前：", until: "，至 ", ended: "（已不再成立，自 ",
 }
@@ -45,14 +45,26 @@ func of(l backends.Language) *phrases {
 	return &english
 }
 
-// partOf returns in which part of a note a kind stands: facts first, then what was said,
-// then experience.
+// The parts of a note in which something else stands than facts.
+const (
+	partSaid = iota + 1
+	partInferred
+	partDocuments
+	partExperience
+)
+
+// partOf returns in which part of a note a kind stands: facts first, then what was said, what
+// follows from several memories, what documents say, and experience.
 func partOf(k backends.Kind) int {
 	switch {
 	case k == backends.KindEpisode:
-		return 1
+		return partSaid
+	case k.Traits().Inferred:
+		return partInferred
+	case k == backends.KindDocument:
+		return partDocuments
 	case k.Traits().Timeless:
-		return 2
+		return partExperience
 	}
 	return 0
 }
@@ -62,8 +74,8 @@ func partOf(k backends.Kind) int {
 // one; the best is shortened rather than left out. shown are the hits of the lines.
 func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, shown []backends.Hit) {
 	p, ids := of(l), IDs(hits)
-	var parts [3][]string
-	var in [3][]backends.Hit
+	var parts [partExperience + 1][]string
+	var in [partExperience + 1][]backends.Hit
 	for i := range hits {
 		line, part := Bullet(&hits[i], ids[i], l), partOf(hits[i].Kind)
 		if line == "" {
@@ -71,7 +83,7 @@ func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, 
 		}
 		size := 1
 		if len(parts[part]) == 0 {
-			size += text.Tokens(p.heading(part)) + 1
+			size += text.Tokens(p.headings[part]) + 1
 		}
 		if !slices.ContainsFunc(parts[:], func(lines []string) bool { return len(lines) > 0 }) {
 			line = text.Fit(line, room-size, text.Tokens)
@@ -83,14 +95,12 @@ func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, 
 	}
 	for i, bullets := range parts {
 		if len(bullets) > 0 {
-			lines = append(append(lines, p.heading(i)), bullets...)
+			lines = append(append(lines, p.headings[i]), bullets...)
 			shown = append(shown, in[i]...)
 		}
 	}
 	return lines, shown
 }
-
-func (p *phrases) heading(part int) string { return [...]string{p.facts, p.said, p.experience}[part] }
 
 // IDs returns the ids under which hits are shown beside each other: of a long one the last
 // six characters, or as many more as tell it from the others. See [Shows].
@@ -130,8 +140,11 @@ func ending(id string, n int) string {
 // passage of a long text that matched, with what it replaced, or since when it holds no more;
 // "" where nothing is said. See [text.Bullet].
 func Bullet(h *backends.Hit, id string, l backends.Language) string {
-	p := of(l)
-	line := text.Bullet(id, h.Since(), p.speaker(h), cmp.Or(h.Passage, h.Text), h.WhenToUse)
+	p, since := of(l), h.Since()
+	if h.Kind == backends.KindDocument {
+		since = time.Time{} // when it was added says nothing of what it says
+	}
+	line := text.Bullet(id, since, p.speaker(h), cmp.Or(h.Passage, h.Text), h.WhenToUse)
 	switch {
 	case line == "":
 	case !h.Ended.IsZero():
@@ -153,11 +166,13 @@ func closing(l backends.Language) string {
 
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// speaker returns who said what a hit says, "" where nobody did.
+// speaker returns who said what a hit says, "" where nobody did; of a document which it is.
 func (p *phrases) speaker(h *backends.Hit) string {
 	o := &h.Origin
 	switch {
-	case partOf(h.Kind) == 2:
+	case h.Kind == backends.KindDocument:
+		return strings.ReplaceAll(h.Citation(), ":", " ")
+	case partOf(h.Kind) > partSaid:
 		return ""
 	case o.Speaker != "":
 		return strings.ReplaceAll(o.Speaker, ":", " ")

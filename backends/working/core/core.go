@@ -262,6 +262,21 @@ func (b *Blocks) Get(ctx context.Context, s backends.Scope) (values []Value, err
 	return values, nil
 }
 
+// Record returns the record of a block as it is, and the most runes that it may have, for who
+// writes it together with others. One that was not written yet has Version 0 and its Initial.
+func (b *Blocks) Record(ctx context.Context, s backends.Scope, name string) (r *store.Record, limit int, err error) {
+	defer wrap(&err)
+	t, err := b.find(name, s)
+	if err != nil {
+		return nil, 0, err
+	}
+	held, err := b.records(ctx, t.place)
+	if r = held[t.place]; r == nil {
+		r = b.record(&t, "", t.Initial)
+	}
+	return r, t.Limit, err
+}
+
 // wrap adds the package's name to an error.
 func wrap(err *error) {
 	if *err != nil {

@@ -1,0 +1,90 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reflect
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// statement is what a sentence says of whom.
+type statement struct {
+	subject, attribute, value string
+	revises                   bool // it says that something is different from before
+}
+
+// attributes are what a person has one of at a time, each by a form in which it is stated. The
+// first group is the subject, the last the value, one between them names the attribute. Of those
+// that may be two, such as a city and its district, the later statement has to say that
+// something changed.
+var attributes = []struct {
+	name string
+	two  bool
+	form *regexp.Regexp
+}{
+	{"home", true, regexp.MustCompile(`^(.{0,40}?)\b(?:(?:now|currently) )?(?:lives?|resides?|is living|has moved|moved|relocated|is based) (?:in|to) ((?:the )?\p{Lu}.*)$`)},
+	{"home", true, regexp.MustCompile(`^(.{0,12}?)(?:现在|目前|已经?)?(?:居?住在|搬到了?|搬去了?|定居在?)(.+)$`)},
+	{"employer", true, regexp.MustCompile(`^(.{0,40}?)\b(?:(?:now|currently) )?(?:works? (?:at|for)|has joined|joined) ((?:the )?\p{Lu}.*)$`)},
+	{"employer", true, regexp.MustCompile(`^(.{0,12}?)(?:现在|目前)?(?:就职于|任职于|入职了?|跳槽到了?|加入了)(.+)$`)},
+	{"employer", true, regexp.MustCompile(`^(.{0,12}?)(?:现在|目前)?在(.{1,30}?)(?:工作|上班)了?$`)},
+	{"age", false, regexp.MustCompile(`(?i)^(.{0,40}?)\bis (?:now )?(\d+)(?: years? old)?$`)},
+	{"age", false, regexp.MustCompile(`^(.{0,12}?)(?:今年|现在|已经?)?(\d+)岁了?$`)},
+	{"", false, regexp.MustCompile(`(?i)^(.{0,40}?)(?:['’]s|\bmy) (name|nickname|age|birthday|birthplace|height|weight|blood type|native language|mother tongue|favou?rite [a-z]+(?: [a-z]+)?) (?:changed to|is now|is) (.+)$`)},
+	{"", true, regexp.MustCompile(`(?i)^(.{0,40}?)(?:['’]s|\bmy) (?:new )?((?:phone|mobile)(?: number)?|e-?mail(?: address)?|(?:home |postal )?address|employer|job|job title|position|manager|boss|doctor|dentist|time ?zone|salary) (?:changed to|is now|is) (.+)$`)},
+	{"", false, regexp.MustCompile(`^(.{0,12}?)的?(名字|姓名|昵称|年龄|生日|身高|体重|血型|母语|最喜欢的[^是]{1,8})(?:现在|改)?(?:是|叫|为|成)(.+)$`)},
+	{"", true, regexp.MustCompile(`^(.{0,12}?)的?新?(电话|手机号?|邮箱|地址|住址|职业|职位|上司|老板|时区|工资)(?:号码)?(?:现在|改)?(?:是|为|成)(.+)$`)},
+}
+
+// several says that a sentence states one value of more than one, or none that holds now.
+var several = regexp.MustCompile(`(?i)\b(?:also|too|both|another|second|sometimes|weekends?|part[- ]time|used to|previously|formerly|if|may|might|plans?|wants?|would|will|not|never|or|and)\b|n['’]t\b|也|另外|还有|第二|周末|有时|兼职|以前|曾经|如果|可能|打算|想|将|不|没|和|或`)
+
+// qualifier is what may follow a value and is no part of it.
+var qualifier = regexp.MustCompile(`(?i)[ ,]*\b(?:since|from|as of|with|now|again|last|this|in (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})|on \d|instead)\b.*$|[，,（(].*$|了$`)
+
+// parse returns what a memory states of one attribute, nothing for any other memory.
+func parse(m *backends.Memory) (statement, bool) {
+	said := strings.Trim(strings.TrimSpace(m.Text), ".。!！")
+	if several.MatchString(said) || strings.ContainsAny(said, "\n?？;；") {
+		return statement{}, false
+	}
+	for _, a := range attributes {
+		match := a.form.FindStringSubmatch(said)
+		if match == nil {
+			continue
+		}
+		s := statement{attribute: a.name, value: text.Fold(qualifier.ReplaceAllString(match[len(match)-1], "")), revises: !a.two || speech.Revises(said)}
+		if len(match) == 4 {
+			s.attribute = text.Fold(match[2])
+		}
+		if s.subject = subjectOf(match[1]); speech.Subject(said) != "" {
+			s.subject = speech.Subject(said)
+		}
+		if s.subject == "" { // who says "I"
+			s.subject = text.Fold(m.Origin.Speaker)
+		}
+		return s, s.value != ""
+	}
+	return statement{}, false
+}
+
+// subjectOf returns whom a sentence is about, "" for the user.
+func subjectOf(who string) string {
+	who = strings.Trim(text.Fold(who), " 的")
+	switch strings.TrimPrefix(who, "the ") {
+	case "user", "i", "用户", "我":
+		return ""
+	}
+	return who
+}
+
+// ends reports whether a statement that was made after another one ends that. Where one value
+// has the other in it, it may only say more.
+func (s statement) ends(before statement) bool {
+	return s.revises && s.subject == before.subject && s.attribute == before.attribute &&
+		!strings.Contains(s.value, before.value) && !strings.Contains(before.value, s.value)
+}

@@ -1,0 +1,189 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reflect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// Schedule says when a Reflector works by itself, and what that may cost.
+type Schedule struct {
+	Config
+
+	Turns int           // After so many turns about a person or a workspace. Optional. Defaults to 20.
+	Idle  time.Duration // And so long after the last of them. Optional. Defaults to an hour.
+	// Calls and Tokens bound what the model may cost a day for one person or workspace, in all
+	// processes together. Optional. Default to 20 calls and 200,000 tokens.
+	Calls, Tokens int
+
+	// Review sees each plan before it is applied, may take operations out of it, and says
+	// whether it is applied at all. Optional. Defaults to all plans being applied.
+	Review func(ctx context.Context, p *Plan) bool
+	// OnApplied gets what was applied. Optional. It must be quick.
+	OnApplied func(ctx context.Context, p *Plan, a *Applied)
+}
+
+// leased is how long a process has a partition to itself. One that takes longer may be joined by
+// another one: neither undoes what the other does.
+const leased = 15 * time.Minute
+
+// Background reflects in the background. Close it: it owns goroutines.
+type Background struct {
+	*Reflector
+	schedule Schedule
+	onError  func(ctx context.Context, stage string, err error)
+	owner    string
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+	due      *work.List[backends.Partition]
+
+	mu      sync.Mutex
+	waiting map[backends.Partition]waiting
+}
+
+// waiting are turns that were not stored yet.
+type waiting struct {
+	scope backends.Scope
+	turns int
+}
+
+// Start returns a Background that is told of turns by After. Errors are those of [New].
+// onError, which may be nil, gets what fails.
+func Start(s *Schedule, onError func(ctx context.Context, stage string, err error)) (*Background, error) {
+	r, err := New(&s.Config)
+	if err != nil {
+		return nil, err
+	}
+	b := &Background{Reflector: r, schedule: *s, onError: onError, owner: backends.NewID(), waiting: map[backends.Partition]waiting{}}
+	b.schedule.Turns, b.schedule.Idle = cmp.Or(s.Turns, 20), cmp.Or(s.Idle, time.Hour)
+	b.schedule.Calls, b.schedule.Tokens = cmp.Or(s.Calls, 20), cmp.Or(s.Tokens, 200_000)
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.due = work.NewList(1, b.visit)
+	return b, nil
+}
+
+// After notes that a turn of a scope ended. It returns at once.
+func (b *Background) After(s backends.Scope) {
+	team := backends.Scope{Namespace: s.Namespace, Workspace: s.Workspace}
+	for _, of := range []backends.Scope{s, team} {
+		_, of, p, err := b.home(b.ctx, of)
+		if err != nil || of.IsZero() {
+			continue
+		}
+		b.mu.Lock()
+		b.waiting[p] = waiting{of, b.waiting[p].turns + 1}
+		b.mu.Unlock()
+		b.due.AddAfter(p, b.schedule.Idle)
+	}
+}
+
+// Close ends what is under way, which leaves nothing half done, and stores what was counted.
+func (b *Background) Close(ctx context.Context) error {
+	b.due.Close()
+	b.cancel()
+	_, err := work.Await(ctx, "reflection", func() (any, error) { b.due.Wait(); return nil, nil })
+	for p := range b.waiting {
+		if err == nil {
+			_, err = b.update(ctx, p, func(*state) {})
+		}
+	}
+	return err
+}
+
+// state is what a partition knows of reflections. It is a core block of no name, which nothing
+// shows.
+type state struct {
+	Turns  int       `json:"turns"` // since the last one
+	Since  time.Time `json:"since,omitzero"`
+	Day    string    `json:"day"`
+	Calls  int       `json:"calls"` // of the day
+	Tokens int       `json:"tokens"`
+	Owner  string    `json:"owner"`
+	Until  time.Time `json:"until,omitzero"` // of the lease
+}
+
+const stateID = "einomem/reflect"
+
+// update changes the state of a partition, with the turns that wait here, and returns their scope.
+func (b *Background) update(ctx context.Context, p backends.Partition, change func(*state)) (backends.Scope, error) {
+	b.mu.Lock()
+	counted := b.waiting[p]
+	delete(b.waiting, p)
+	b.mu.Unlock()
+	k := keeperOf(keepers(b.Backend), p)
+	err := keeper.Retry(ctx, func() error {
+		records, err := k.Records(ctx, p, stateID)
+		if err != nil {
+			return err
+		}
+		r, expect, st := &store.Record{Memory: backends.Memory{ID: stateID, Kind: backends.KindCore, Scope: p.Scope()}}, store.MustNotExist, &state{}
+		if len(records) > 0 {
+			r, expect = &records[0], records[0].Version
+			raw, _ := json.Marshal(r.Metadata) // it was stored as JSON
+			_ = json.Unmarshal(raw, st)        // what cannot be read begins anew
+		}
+		if today := k.Now().Format(time.DateOnly); st.Day != today {
+			st.Day, st.Calls, st.Tokens = today, 0, 0
+		}
+		st.Turns += counted.turns
+		change(st)
+		r.Metadata = map[string]any{"turns": st.Turns, "since": st.Since, "day": st.Day, "calls": st.Calls, "tokens": st.Tokens, "owner": st.Owner, "until": st.Until}
+		put := store.Put(r)
+		put.Expect, put.Actor = expect, author
+		_, err = k.Store().Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{put}})
+		return err
+	})
+	return counted.scope, err
+}
+
+// visit reflects on a partition that is idle, if it is due.
+func (b *Background) visit(p backends.Partition) {
+	err := work.Catch("reflect", func() error { return b.reflect(b.ctx, p) })
+	if err != nil && b.ctx.Err() == nil {
+		work.Report(b.ctx, b.onError, "reflect", err)
+	}
+}
+
+func (b *Background) reflect(ctx context.Context, p backends.Partition) error {
+	now := keeperOf(keepers(b.Backend), p).Now()
+	var mine bool
+	var before state
+	scope, err := b.update(ctx, p, func(st *state) {
+		free := st.Owner == "" || st.Owner == b.owner || now.After(st.Until)
+		mine = free && st.Turns >= b.schedule.Turns && st.Calls < b.schedule.Calls && st.Tokens < b.schedule.Tokens
+		if before = *st; mine {
+			st.Owner, st.Until = b.owner, now.Add(leased)
+		}
+	})
+	if err != nil || !mine {
+		return err
+	}
+	plan, err := b.Draft(ctx, &Request{Scope: scope, Since: before.Since, Calls: b.schedule.Calls - before.Calls, Tokens: b.schedule.Tokens - before.Tokens})
+	if err == nil && (b.schedule.Review == nil || b.schedule.Review(ctx, plan)) {
+		var applied *Applied
+		if applied, err = b.Apply(ctx, plan, true); err == nil && b.schedule.OnApplied != nil {
+			b.schedule.OnApplied(ctx, plan, applied)
+		}
+	}
+	_, noted := b.update(context.WithoutCancel(ctx), p, func(st *state) {
+		st.Owner, st.Until = "", time.Time{}
+		if plan != nil {
+			st.Calls, st.Tokens = st.Calls+plan.Usage.ModelCalls, st.Tokens+plan.Usage.PromptTokens+plan.Usage.CompletionTokens
+		}
+		if err == nil { // else it is tried again after the next turn
+			st.Turns, st.Since = max(0, st.Turns-before.Turns), now
+		}
+	})
+	return errors.Join(err, noted)
+}

@@ -1,0 +1,158 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reflect
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// Plan is what a [Reflector] would change in one partition, and why. It can be printed, kept
+// as JSON, and shortened by whoever reviews it: each of its operations stands alone.
+type Plan struct {
+	ID         string             `json:"id"`
+	Partition  backends.Partition `json:"partition"`
+	Created    time.Time          `json:"created"`
+	Operations []Operation        `json:"operations"`
+	Memories   int                `json:"memories"` // that were looked at
+	Usage      backends.Usage     `json:"usage"`
+	// Refused are answers of the model that were left out, with the reason.
+	Refused []string `json:"refused,omitempty"`
+}
+
+// Op is what an operation does.
+type Op string
+
+// The operations.
+const (
+	Merge     Op = backends.OpMerge // Changes say what Stays says, and are hidden behind it
+	Supersede Op = "supersede"      // Stays, or Text, took the place of Changes
+	Retract   Op = "retract"        // Changes hold no more
+	Expire    Op = "expire"         // the time of Changes is over
+	Insight   Op = "insight"        // Text is added, on the strength of the Evidence
+	Vote      Op = "vote"           // Votes are added to those for a lesson, Changes
+	Field     Op = "field"          // Changes fill the Field of the profile with Value
+	EditBlock Op = "block"          // Text takes the place of what the core block Into holds
+	Promote   Op = "promote"        // Changes are copied to the workspace Into
+)
+
+// Operation is one change of a [Plan].
+type Operation struct {
+	Op     Op     `json:"op"`
+	Rule   Rule   `json:"rule"`
+	Reason string `json:"reason"`
+
+	Changes  []Seen `json:"changes,omitempty"`  // what it changes
+	Stays    *Seen  `json:"stays,omitempty"`    // what the changed memories give way to
+	Evidence []Seen `json:"evidence,omitempty"` // what else it rests on
+
+	Text  string `json:"text,omitempty"`
+	Votes int    `json:"votes,omitempty"`
+	Field string `json:"field,omitempty"`
+	Value any    `json:"value,omitempty"`
+	Into  string `json:"into,omitempty"`
+}
+
+// Seen is a memory as a draft saw it. An operation is ErrConflict once one of those that it
+// names is another: counts of its uses aside, which change with every search.
+type Seen struct {
+	ID      string        `json:"id"`
+	Version int64         `json:"version"` // 0: a core block that was not written yet
+	Digest  string        `json:"digest"`  // of all but its version and its counts
+	Kind    backends.Kind `json:"kind"`
+	Text    string        `json:"text"` // for the reader
+}
+
+func see(m *backends.Memory) Seen {
+	return Seen{ID: m.ID, Version: m.Version, Digest: digest(m), Kind: m.Kind, Text: strings.TrimPrefix(m.WhenToUse+": "+m.Text, ": ")}
+}
+
+func seeAll(memories ...*backends.Memory) []Seen {
+	out := make([]Seen, len(memories))
+	for i, m := range memories {
+		out[i] = see(m)
+	}
+	return out
+}
+
+// is reports whether a memory is as it was seen.
+func (s *Seen) is(m *backends.Memory) bool {
+	return m != nil && (m.Version == s.Version || digest(m) == s.Digest)
+}
+
+// counts are the keys of Metadata that change whenever a memory is used.
+var counts = []string{backends.MetaUses, backends.MetaLastUse, metaFreq, metaUtility}
+
+// digest names what a memory is, whatever its version and its counts.
+func digest(m *backends.Memory) string {
+	c := m.Clone()
+	c.Version, c.Updated = 0, time.Time{}
+	for _, key := range counts {
+		delete(c.Metadata, key)
+	}
+	raw, _ := json.Marshal(&c) // it was stored as JSON
+	return keeper.HashID("digest", string(raw))
+}
+
+// seen lists all memories that an operation names.
+func (o *Operation) seen() []*Seen {
+	var out []*Seen
+	for _, list := range [][]Seen{o.Changes, o.Evidence} {
+		for i := range list {
+			out = append(out, &list[i])
+		}
+	}
+	if o.Stays != nil {
+		out = append(out, o.Stays)
+	}
+	return out
+}
+
+// String returns the operation for a reader, a line each for what it does, what it changes
+// and what it rests on.
+func (o *Operation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s): %s", o.Op, o.Rule, o.Reason)
+	line := func(sign string, s *Seen) { fmt.Fprintf(&b, "\n  %s [%s] %s", sign, s.ID, text.Line(s.Text, 160)) }
+	for i := range o.Changes {
+		line("-", &o.Changes[i])
+	}
+	if o.Stays != nil {
+		line("=", o.Stays)
+	}
+	switch {
+	case o.Text != "":
+		fmt.Fprintf(&b, "\n  + %s", text.Line(o.Text, 400))
+	case o.Field != "":
+		fmt.Fprintf(&b, "\n  + %s: %v", o.Field, o.Value)
+	case o.Votes != 0:
+		fmt.Fprintf(&b, "\n  + %+d", o.Votes)
+	case o.Into != "":
+		b.WriteString("\n  + " + o.Into)
+	}
+	for i := range o.Evidence {
+		line("?", &o.Evidence[i])
+	}
+	return b.String()
+}
+
+// String returns the plan for a reader.
+func (p *Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "plan %s for %s: %d operations on %d memories, %d model calls, %d tokens\n",
+		p.ID, p.Partition, len(p.Operations), p.Memories, p.Usage.ModelCalls, p.Usage.PromptTokens+p.Usage.CompletionTokens)
+	for i := range p.Operations {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, &p.Operations[i])
+	}
+	for _, refused := range p.Refused {
+		b.WriteString("refused: " + refused + "\n")
+	}
+	return b.String()
+}

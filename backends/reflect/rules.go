@@ -1,0 +1,244 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reflect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/fields"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/speech"
+)
+
+// The keys of Metadata by which lessons of package task are counted.
+const (
+	metaFreq         = "freq"         // how often one was used
+	metaUtility      = "utility"      // and helped
+	metaCorroborated = "corroborated" // how often it was learnt again, or agreed with
+	metaRefuted      = "refuted"      // how often another lesson disagreed
+)
+
+// The votes for a lesson are ExpeL's (Zhao et al., AAAI 2024): one that is added has two, what
+// agrees with it adds one, what disagrees takes one, and at none it falls.
+const votesOfNew = 2
+
+func votes(m *backends.Memory) int {
+	return votesOfNew + int(number(m, metaCorroborated)-number(m, metaRefuted))
+}
+
+// A lesson that was used five times, and helped at most every second time, does not help: the
+// rule of ReMe's paper.
+const (
+	enoughUses = 5
+	leastHelp  = 0.5
+)
+
+func number(m *backends.Memory, key string) float64 {
+	n, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(m.Metadata[key])), 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return 0
+	}
+	return n
+}
+
+// comparison compares the memories of a draft by rules alone.
+type comparison struct {
+	*draft
+	*pool
+}
+
+// duplicates merges what says the same: in words that differ in form alone, or nearly the same
+// words with nearly the same vector.
+func (c *comparison) duplicates() {
+	groups := map[string][]*backends.Memory{}
+	var order []string
+	for i, m := range c.memories {
+		key := keeper.TextKey(m.Kind, m.WhenToUse, m.Text)
+		if len(c.words[i]) > 1 {
+			key = fmt.Sprint(m.Kind, slices.Sorted(maps.Keys(c.words[i])), sense(m))
+		}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], m)
+	}
+	for _, key := range order {
+		c.merge(groups[key], "the same words")
+	}
+	for _, n := range c.pairs {
+		if n.cosine >= c.Duplicate && dice(c.words[n.a], c.words[n.b]) >= 0.6 {
+			c.merge([]*backends.Memory{c.memories[n.a], c.memories[n.b]}, fmt.Sprintf("nearly the same words, cosine %.3f", n.cosine))
+		}
+	}
+}
+
+// merge has memories that say the same give way to the one that says most of them, of equals
+// the latest.
+func (c *comparison) merge(same []*backends.Memory, reason string) {
+	same = slices.DeleteFunc(slices.Clone(same), func(m *backends.Memory) bool { return c.taken[m.ID] || !compatible(m, same[0]) })
+	if len(same) < 2 {
+		return
+	}
+	c.add(c.mergeInto(same, c.best(same), reason, Duplicates))
+}
+
+// best returns the memory that the others give way to: the one that fills a field of the
+// profile, has the most votes, was said by a user, says most, was said last.
+func (d *draft) best(same []*backends.Memory) *backends.Memory {
+	return slices.MaxFunc(same, func(a, b *backends.Memory) int {
+		for _, of := range []func(*backends.Memory) int{
+			func(m *backends.Memory) int { return len(fields.Filled(m)) },
+			func(m *backends.Memory) int { return votes(m) },
+			func(m *backends.Memory) int { return len(d.analysis.Of(m.Text)) },
+		} {
+			if d := of(a) - of(b); d != 0 {
+				return d
+			}
+		}
+		return a.Since().Compare(b.Since())
+	})
+}
+
+// compatible reports whether two memories may say the same at all.
+func compatible(a, b *backends.Memory) bool {
+	return a.Kind == b.Kind && sense(a) == sense(b) &&
+		(a.Origin.Speaker == b.Origin.Speaker || a.Origin.Speaker == "" || b.Origin.Speaker == "")
+}
+
+// sense is what of a text has to be equal in two that say the same: whether it denies, whom it
+// is about, and its numbers.
+func sense(m *backends.Memory) string {
+	said := m.WhenToUse + "\n" + m.Text
+	return fmt.Sprint(speech.Negates(said), speech.Subject(m.Text), numbers.FindAllString(said, -1))
+}
+
+var numbers = regexp.MustCompile(`\d+(?:[.,:/-]\d+)*`)
+
+// dice returns Dice's coefficient of two sets.
+func dice(a, b map[string]bool) float64 {
+	shared := 0
+	for w := range a {
+		if b[w] {
+			shared++
+		}
+	}
+	return 2 * float64(shared) / float64(max(1, len(a)+len(b)))
+}
+
+// contradictions has the later statement about an attribute take the place of the earlier ones.
+func (c *comparison) contradictions() {
+	type key struct{ subject, attribute string }
+	stated := map[key][]*backends.Memory{}
+	var order []key
+	of := map[string]statement{}
+	for _, m := range c.memories {
+		s, ok := parse(m)
+		if !ok || m.Kind.Traits().Inferred || c.taken[m.ID] {
+			continue
+		}
+		k := key{s.subject, s.attribute}
+		if of[m.ID] = s; stated[k] == nil {
+			order = append(order, k)
+		}
+		stated[k] = append(stated[k], m)
+	}
+	for _, k := range order {
+		all := stated[k]
+		slices.SortStableFunc(all, func(a, b *backends.Memory) int { return a.Since().Compare(b.Since()) })
+		last := all[len(all)-1]
+		var before []*backends.Memory
+		for _, m := range all {
+			if m.Since().Before(last.Since()) && of[last.ID].ends(of[m.ID]) {
+				before = append(before, m)
+			}
+		}
+		if len(before) > 0 {
+			c.add(&Operation{Op: Supersede, Rule: Contradictions, Changes: seeAll(before...), Stays: ref(last),
+				Reason: fmt.Sprintf("%s: said later, on %s", k.attribute, last.Since().Format(time.DateOnly))})
+		}
+	}
+}
+
+// stale expires what was not used for long, where that is counted.
+func (c *comparison) stale(ctx context.Context) error {
+	since, err := c.keep.CountedSince(ctx, c.partition)
+	if err != nil || since.IsZero() || c.Unused < 0 {
+		return err
+	}
+	for _, m := range c.memories {
+		_, used := m.Uses()
+		from := slices.MaxFunc([]time.Time{m.Created, m.Updated, used, since}, time.Time.Compare)
+		if !m.Kind.Traits().Experience && c.now.Sub(from) >= c.Unused {
+			c.add(&Operation{Op: Expire, Rule: Stale, Changes: seeAll(m), Reason: fmt.Sprintf("no model was shown it for %d days", int(c.Unused.Hours()/24))})
+		}
+	}
+	return nil
+}
+
+// lessons retracts what did not help, and what lost its votes.
+func (c *comparison) lessons() {
+	for _, m := range c.memories {
+		freq, utility := number(m, metaFreq), number(m, metaUtility)
+		switch {
+		case m.Kind != backends.KindTask:
+		case freq >= enoughUses && utility/freq <= leastHelp:
+			c.add(&Operation{Op: Retract, Rule: Lessons, Changes: seeAll(m), Reason: fmt.Sprintf("used %v times, and helped %v times", freq, utility)})
+		case votes(m) <= 0:
+			c.add(&Operation{Op: Retract, Rule: Lessons, Changes: seeAll(m), Reason: "no votes are left for it"})
+		}
+	}
+}
+
+// fallen retracts insights whose evidence holds no more.
+func (d *draft) fallen(all []*backends.Memory) {
+	held := func(id string) *backends.Memory { return d.byID[id] }
+	for _, m := range all {
+		if m.Kind.Traits().Inferred && m.Active() && !m.Expired(d.now) && !m.Stands(d.now, held) {
+			d.add(&Operation{Op: Retract, Rule: Insights, Changes: seeAll(m), Reason: "what it was inferred from holds no more"})
+		}
+	}
+}
+
+// usefulHeat is from which heat on a memory is promoted: MemoryOS's threshold (Kang et al.,
+// EMNLP 2025).
+const usefulHeat = 5
+
+// heat is MemoryOS's: visits, how much was said of it, and how recently it was used.
+func heat(m *backends.Memory, now time.Time) float64 {
+	uses, last := m.Uses()
+	if last.IsZero() {
+		last = m.Updated
+	}
+	return float64(uses+len(m.Origin.MessageIDs)) + math.Exp(-now.Sub(last).Hours()/24)
+}
+
+// promotions copies what proved useful to the workspace of the request.
+func (c *comparison) promotions(ctx context.Context) error {
+	team, err := keeper.Workspace(c.scope)
+	if _, ok := backends.As[promoter](c.Backend); !ok || c.Share == nil || err != nil || c.partition.Kind != backends.PartitionUser {
+		return nil
+	}
+	shared, err := copies(ctx, c.keep, c.partition, team)
+	for _, m := range c.memories {
+		clone := m.Clone()
+		if h := heat(m, c.now); m.Kind == backends.KindFact && h >= usefulHeat && shared[m.ID] == nil && c.Share(&clone) {
+			c.add(&Operation{Op: Promote, Rule: Promotion, Changes: seeAll(m), Into: team.ID, Reason: fmt.Sprintf("its heat is %.1f", h)})
+		}
+	}
+	return err
+}
+
+func ref(m *backends.Memory) *Seen {
+	s := see(m)
+	return &s
+}

@@ -1,0 +1,188 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reflect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
+)
+
+// mark is what a plan notes in a memory that it changes or adds, in its metadata under
+// backends.MetaReflect. So it is written, forgotten and moved with the memory, and an Undo
+// needs nothing else.
+type mark struct {
+	Plan string           `json:"plan"`
+	Op   Op               `json:"op,omitempty"` // empty for what others gave way to
+	At   time.Time        `json:"at"`           // the memory's Updated; another one since: it was edited
+	Into string           `json:"into,omitempty"`
+	Was  *backends.Memory `json:"was,omitempty"` // without its texts, which stay; nil: the plan added it
+}
+
+func markOf(m *backends.Memory) (of mark) {
+	raw, err := json.Marshal(m.Metadata[backends.MetaReflect])
+	if err == nil {
+		_ = json.Unmarshal(raw, &of) // what is no mark is of no plan
+	}
+	return of
+}
+
+// setMark notes in a memory what it was before a plan.
+func setMark(m *backends.Memory, before *store.Record, plan string, by *Operation) {
+	of := mark{Plan: plan, At: m.Updated}
+	if by != nil {
+		of.Op, of.Into = by.Op, by.Into
+	}
+	if before != nil {
+		was := before.Clone()
+		if was.Version, was.WhenToUse = 0, ""; was.Text == m.Text {
+			was.Text = ""
+		}
+		of.Was = &was
+	}
+	var plain any
+	raw, err := json.Marshal(of)
+	if err == nil {
+		err = json.Unmarshal(raw, &plain)
+	}
+	if m.Metadata == nil {
+		m.Metadata = map[string]any{}
+	}
+	if m.Metadata[backends.MetaReflect] = plain; err != nil { // a memory is JSON
+		delete(m.Metadata, backends.MetaReflect)
+	}
+}
+
+// before returns a memory as it was before the plan that is noted in it, with its uses since.
+func (of mark) before(m *backends.Memory) backends.Memory {
+	was := of.Was.Clone()
+	if was.WhenToUse = m.WhenToUse; was.Text == "" {
+		was.Text = m.Text
+	}
+	for _, key := range []string{backends.MetaUses, backends.MetaLastUse} {
+		if v, ok := m.Metadata[key]; ok {
+			if was.Metadata == nil {
+				was.Metadata = map[string]any{}
+			}
+			was.Metadata[key] = v
+		}
+	}
+	return was
+}
+
+// Undo takes a plan back, in one atomic write: what it hid holds again, what it changed is as
+// it was, what it added is deleted. Where a memory was edited since, by another plan or
+// otherwise, or what took the place of one gave way itself, it returns ErrConflict and writes
+// nothing; with partly the others are restored. ErrNotFound for a plan that changed nothing that
+// is still there.
+func (r *Reflector) Undo(ctx context.Context, s backends.Scope, planID string, partly bool) (*Applied, error) {
+	keep, _, p, err := r.home(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	u := &undoing{keep: keep, partition: p, done: &Applied{Plan: planID}}
+	if err = keeper.Retry(ctx, func() error { return u.undo(ctx, partly) }); err == nil && !partly {
+		err = u.changed
+	}
+	if err != nil {
+		err = fmt.Errorf("reflect: undoing plan %s: %w", planID, err)
+	}
+	return u.done, err
+}
+
+// undoing is a plan on its way back.
+type undoing struct {
+	keep      *keeper.Keeper
+	partition backends.Partition
+	changed   error // what has conflicts
+	done      *Applied
+}
+
+func (u *undoing) undo(ctx context.Context, partly bool) error {
+	all, _, err := store.All(ctx, u.keep.Store(), u.partition, nil)
+	if err != nil {
+		return err
+	}
+	*u.done, u.changed = Applied{Plan: u.done.Plan}, nil
+	b := &store.Batch{}
+	var shared []*store.Record
+	for id, r := range all {
+		of := markOf(&r.Memory)
+		if !of.covers(u.done.Plan) {
+			continue
+		}
+		if err := of.conflict(r, all[r.SupersededBy], u.done.Plan); err != nil {
+			err = fmt.Errorf("memory %s %w: %w", id, err, backends.ErrConflict)
+			u.done.Conflicts, u.changed = append(u.done.Conflicts, err.Error()), errors.Join(u.changed, err)
+			continue
+		}
+		undo := store.Delete(id)
+		if of.Was != nil {
+			undo = store.Put(&store.Record{Memory: of.before(&r.Memory), Vector: r.Vector})
+		}
+		if of.Op == Promote {
+			shared = append(shared, r)
+		}
+		undo.Expect, undo.Actor = r.Version, author
+		b.Mutations = append(b.Mutations, undo)
+	}
+	switch u.done.Done = len(b.Mutations); {
+	case u.done.Done == 0 && u.changed == nil:
+		return fmt.Errorf("%w: nothing in %s is of it", backends.ErrNotFound, u.partition)
+	case u.done.Done == 0 || u.changed != nil && !partly:
+		u.done.Done = 0
+		return nil
+	}
+	for _, r := range shared {
+		if err := u.unshare(ctx, r); err != nil {
+			return err
+		}
+	}
+	_, err = u.keep.Store().Apply(ctx, u.partition, b)
+	return err
+}
+
+// covers reports whether a mark is of a plan, or was made over one that is.
+func (of mark) covers(plan string) bool {
+	return of.Plan == plan || of.Plan != "" && of.Was != nil && markOf(of.Was).covers(plan)
+}
+
+// conflict returns why a memory cannot be as it was before the plan; by is what it gave way to.
+func (of mark) conflict(r, by *store.Record, plan string) error {
+	switch {
+	case of.Plan != plan:
+		return fmt.Errorf("was changed by plan %s since: undo that first", of.Plan)
+	case !r.Updated.Equal(of.At):
+		return errors.New("was edited since")
+	case of.Was == nil || by == nil || of.Op != Merge && of.Op != Supersede:
+		return nil
+	case !by.Active():
+		return fmt.Errorf("gave way to %s, which holds no more", by.ID)
+	}
+	if to := markOf(&by.Memory); to.covers(plan) { // the operation is undone as a whole
+		return to.conflict(by, nil, plan)
+	}
+	return nil
+}
+
+// unshare deletes the copy of a fact that the plan made in a workspace.
+func (u *undoing) unshare(ctx context.Context, r *store.Record) error {
+	s := u.partition.Scope()
+	s.Workspace = markOf(&r.Memory).Into
+	team, err := keeper.Workspace(s)
+	if err != nil {
+		return err
+	}
+	made, err := copies(ctx, u.keep, u.partition, team)
+	if err != nil || made[r.ID] == nil {
+		return err
+	}
+	return u.keep.Delete(ctx, team, &backends.DeleteRequest{Scope: team.Scope(), ID: made[r.ID].ID})
+}
