@@ -137,7 +137,7 @@ func (m *Memory) stands(now time.Time, held func(id string) *Memory, steps int) 
 	return !m.Kind.Traits().Inferred || !slices.ContainsFunc(m.Origin.Evidence, func(id string) bool {
 		e := held(id)
 		for range maxInferences {
-			if e == nil || e.SupersededBy == "" || !e.merged() {
+			if e == nil || e.SupersededBy == "" || !e.Merged() {
 				break
 			}
 			e = held(e.SupersededBy)
@@ -146,8 +146,8 @@ func (m *Memory) stands(now time.Time, held func(id string) *Memory, steps int) 
 	})
 }
 
-// merged reports whether what superseded a memory says the same.
-func (m *Memory) merged() bool {
+// Merged reports whether a plan of package reflect hid the memory behind one that says the same.
+func (m *Memory) Merged() bool {
 	mark, _ := m.Metadata[MetaReflect].(map[string]any)
 	return mark["op"] == OpMerge
 }

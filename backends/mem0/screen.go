@@ -113,7 +113,7 @@ func (s *screening) leaveOutTaught(ctx context.Context) error {
 			for _, e := range turns[from] {
 				e.out = e.out || facts[m.ID]
 				e.taught = append(e.taught, m.ID)
-				if !m.Active() {
+				if !m.Active() && !m.Merged() {
 					e.ended = append(e.ended, m)
 				}
 			}
@@ -157,7 +157,7 @@ func (s *screening) findResembling(ctx context.Context) error {
 
 // endedBefore reports whether m is a fact that ended after the turn was said.
 func (h *screened) endedBefore(m *backends.Memory) bool {
-	return m.Kind == backends.KindFact && !m.Active() && !h.Observed.After(m.Invalidated)
+	return m.Kind == backends.KindFact && !m.Active() && !m.Merged() && !h.Observed.After(m.Invalidated)
 }
 
 // knew reports whether m was known when the assistant said e, and not by e.

@@ -212,6 +212,36 @@ func TestAPlanOfWhatWasForgottenIsNotApplied(t *testing.T) {
 	})
 }
 
+// A turn whose fact was merged still holds: what the fact was merged into says the same.
+func TestATurnOfAMergedFactIsShownAsItWas(t *testing.T) {
+	clock := testkit.NewClock()
+	w := open(t, testkit.SQLite(t), clock, nil)
+	w.remember(tea, teaToo, oslo, bergen)
+	p, _ := ann.Speaker()
+	b := &store.Batch{}
+	for id, said := range map[string]string{tea: "I like tea, and it has to be hot", oslo: "I live in Oslo, near the harbour"} {
+		fact := w.get(id)
+		fact.Origin = backends.Origin{Session: "s", MessageIDs: []string{id}, Role: "user"}
+		turn := fact.Clone()
+		turn.ID, turn.Kind, turn.Text = "turn "+id, backends.KindEpisode, said
+		b.Mutations = append(b.Mutations, store.Put(&store.Record{Memory: *fact}), store.Put(&store.Record{Memory: turn}))
+	}
+	_, err := w.db.Apply(t.Context(), p, b)
+	require.NoError(t, err)
+	w.apply(w.draft())
+	hits := func(query string) (out []string) {
+		resp, err := w.backend.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: query})
+		require.NoError(t, err)
+		for _, h := range resp.Hits {
+			require.Zero(t, h.Ended)
+			out = append(out, h.Text)
+		}
+		return out
+	}
+	require.ElementsMatch(t, []string{teaToo, "I like tea, and it has to be hot"}, hits("hot tea"))
+	require.Equal(t, []string{bergen}, hits("Oslo harbour"), "another fact took its place")
+}
+
 func TestOnlyWhatIsNewIsLookedAt(t *testing.T) {
 	clock := testkit.NewClock()
 	chat := answering(t)
