@@ -70,7 +70,14 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 			engine.Author = typ
 		}
 	}
-	b := &Backend{config: c, keep: keep, engine: reconcile.New(&engine)}
+	b := &Backend{config: c, keep: keep}
+	engine.Complete = b.complete
+	b.engine = reconcile.New(&engine)
+	if c.Profile != nil {
+		if err := c.Profile.Bind(keep); err != nil {
+			return nil, fmt.Errorf("mem0: %w", err)
+		}
+	}
 	b.manager = keep.NewManager(b.places)
 	b.traced = backends.Traced("Mem0", plain{b})
 	keep.Start()

@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -37,6 +38,12 @@ const (
 	// Verbatim asks no model: each message is stored as it was said.
 	Verbatim Mode = "verbatim"
 )
+
+// Profile is a typed document that facts fill: a *profile.Profile.
+type Profile interface {
+	fields.Typed
+	Bind(k *keeper.Keeper) error
+}
 
 // Config configures a [Backend]. It is copied by [New].
 type Config struct {
@@ -76,6 +83,13 @@ type Config struct {
 	// answer, with what each field means, and Instructions are added behind it. Optional.
 	// Defaults to prompts in English and Chinese.
 	Prompt string
+
+	// Profile is a *profile.Profile: the call that learns facts also says which of its fields
+	// each fact fills. Optional.
+	Profile Profile
+	// Importance has that call say how much each fact matters, which becomes its Quality: see
+	// recall.Config.Importance. Optional.
+	Importance bool
 
 	// FactsOnly leaves out the raw turns. By default they are kept beside the
 	// facts as memories of kind episode: a fact names the turns that taught it.

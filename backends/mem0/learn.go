@@ -14,6 +14,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -103,16 +105,44 @@ func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {
 		return b.twoStep(ctx, c)
 	}
 	return c.Reconcile(ctx, &reconcile.Question{
-		System: b.system(c, prompts(c.Language).reconcile, b.config.Prompt), Tool: "remember", Purpose: "Carry out operations on the memory.",
-		Ask: reconcile.Asked[operations],
+		System: b.system(c, prompts(c.Language).reconcile, b.config.Prompt), Tool: "remember", Purpose: "Carry out operations on the memory.", Ask: b.asked(),
 	})
 }
+
+// asked returns how facts are asked for: with what the configuration wants to know of each.
+func (b *Backend) asked() func(context.Context, *ask.Run, *ask.Question, func([]reconcile.Operation) error) ([]reconcile.Operation, []ask.Bad, error) {
+	if b.config.Profile != nil || b.config.Importance {
+		return reconcile.Asked[detailedOperations]
+	}
+	return reconcile.Asked[operations]
+}
+
+// complete puts into a fact what the model said of it beside its text: since when it holds, how
+// much it matters, and the field of the profile that it fills.
+func (b *Backend) complete(m *backends.Memory, op *reconcile.Operation) error {
+	m.Valid = op.Since
+	if b.config.Importance && op.Score > 0 {
+		quality := float64(min(op.Score, mostImportant)) / mostImportant
+		m.Quality = &quality
+	}
+	if b.config.Profile == nil || op.Field == "" {
+		return nil
+	}
+	value, err := b.config.Profile.Fields().Read(op.Field, fields.Value(op.Value))
+	if err == nil {
+		fields.Fill(m, op.Field, b.keep.RedactJSON(value))
+	}
+	return err
+}
+
+// mostImportant is the highest importance: those of Generative Agents (Park et al., UIST 2023)
+// are from 1 to 10.
+const mostImportant = 10
 
 // factsQuestion asks for facts, whatever is known.
 func (b *Backend) factsQuestion(c *reconcile.Call) *reconcile.Question {
 	return &reconcile.Question{
-		System: b.system(c, prompts(c.Language).additive, b.config.Prompt), Tool: "remember_facts", Purpose: "Add facts to the memory.",
-		Ask: reconcile.Asked[operations],
+		System: b.system(c, prompts(c.Language).additive, b.config.Prompt), Tool: "remember_facts", Purpose: "Add facts to the memory.", Ask: b.asked(),
 	}
 }
 
@@ -125,6 +155,12 @@ func (b *Backend) system(c *reconcile.Call, task, custom string) string {
 	}
 	if c.Author == backends.AuthorAgent {
 		parts = append(parts, p.notes)
+	}
+	if b.config.Importance {
+		parts = append(parts, p.importance)
+	}
+	if b.config.Profile != nil && c.Partition.Kind == backends.PartitionUser {
+		parts = append(parts, p.profile+"\n"+b.config.Profile.Fields().Prompt())
 	}
 	if instructions := cmp.Or(strings.TrimSpace(c.Instructions), strings.TrimSpace(b.config.Instructions)); instructions != "" {
 		parts = append(parts, p.instruct+"\n"+instructions)
@@ -176,18 +212,47 @@ func (o *operation) Check() error {
 	return errors.Join(err, reconcile.Echo(o.Rest))
 }
 
-// Decoded returns the operations, nil if the answer has no list.
-func (o *operations) Decoded() []reconcile.Operation {
-	if o.Operations == nil {
-		return nil
+// detailedOperations are operations of which the program wants to know more.
+type detailedOperations struct {
+	Operations []detailedOperation `json:"operations" alias:"decisions,facts,memory,memories,results" jsonschema_description:"empty if nothing is worth keeping"`
+}
+
+type detailedOperation struct {
+	operation
+	Importance int          `json:"importance,omitempty" jsonschema_description:"1 to 10"`
+	Field      string       `json:"field,omitempty" jsonschema_description:"of the profile, if the fact states one"`
+	Value      fields.Value `json:"value,omitempty" jsonschema_description:"of the field: a text, or JSON"`
+}
+
+// decoded returns an entry as the engine takes it.
+func (o *operation) decoded() reconcile.Operation {
+	verb, _ := reconcile.VerbOf(o.Op)
+	return reconcile.Operation{
+		Verb: verb, Index: indexOf(o.Index), Text: o.Text, SaidBy: reconcile.RoleOf(o.SaidBy), Since: text.Time(o.Since, time.UTC), Messages: o.Messages, Entities: o.Entities,
 	}
-	out := make([]reconcile.Operation, len(o.Operations))
-	for i, e := range o.Operations {
-		verb, _ := reconcile.VerbOf(e.Op)
-		out[i] = reconcile.Operation{
-			Verb: verb, Index: indexOf(e.Index), Text: e.Text, SaidBy: reconcile.RoleOf(e.SaidBy), Since: text.Time(e.Since, time.UTC), Messages: e.Messages,
-			Entities: e.Entities,
-		}
+}
+
+func (o *detailedOperation) decoded() reconcile.Operation {
+	out := o.operation.decoded()
+	out.Score, out.Field, out.Value = o.Importance, o.Field, string(o.Value)
+	return out
+}
+
+// Decoded returns the operations, nil if the answer has no list.
+func (o *operations) Decoded() []reconcile.Operation { return decoded(o.Operations) }
+
+// Decoded returns the operations, nil if the answer has no list.
+func (o *detailedOperations) Decoded() []reconcile.Operation { return decoded(o.Operations) }
+
+func decoded[T any, P interface {
+	*T
+	decoded() reconcile.Operation
+}](entries []T) (out []reconcile.Operation) {
+	if entries != nil {
+		out = make([]reconcile.Operation, len(entries))
+	}
+	for i := range entries {
+		out[i] = P(&entries[i]).decoded()
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -89,6 +90,9 @@ func sourcesOf(m *backends.Memory) []source {
 // fact the messages that it stands for.
 func keysOf(m *backends.Memory) []string {
 	keys := keeper.Keys(m)
+	if fields.Filled(m) != nil {
+		keys = append(keys, fields.Key)
+	}
 	for _, s := range sourcesOf(m) {
 		keys = append(keys, s.key())
 	}

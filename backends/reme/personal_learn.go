@@ -103,7 +103,7 @@ func (p *Personal) ask(ctx context.Context, r *ask.Run, q *ask.Question, check f
 
 // complete puts keywords, score and time into a memory. The time that it is about becomes
 // Valid where it is not ahead: a plan for May holds since it was made.
-func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) {
+func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) error {
 	m.WhenToUse = p.keep.Redact(text.TruncateBytes(op.Keywords, 1000))
 	m.Metadata[metaType] = typePlain
 	if op.Score > 0 {
@@ -113,7 +113,7 @@ func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) {
 		m.Metadata[metaKeywords] = m.WhenToUse
 	}
 	if op.When == "" {
-		return
+		return nil
 	}
 	m.Metadata[metaType], m.Metadata[metaTimeInfo] = typeTimed, p.keep.Redact(text.TruncateBytes(op.When, 200))
 	if found := period.Find(op.When, m.Observed.In(p.config.Location)); len(found) > 0 {
@@ -122,6 +122,7 @@ func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) {
 			m.Valid = found[0].From.UTC()
 		}
 	}
+	return nil
 }
 
 // knownDates says what the words for times in a message mean, counted from when it was

@@ -108,9 +108,9 @@ func (d *decoder) object(v any, to reflect.Value) error {
 		return errors.New("is no object")
 	}
 	rest := maps.Clone(o)
-	for i := range to.NumField() {
+	for _, field := range fieldsOf(to.Type()) {
 		var value any
-		for _, name := range namesOf(to.Type().Field(i)) {
+		for _, name := range namesOf(field) {
 			if value == nil {
 				value = o[name]
 			}
@@ -119,8 +119,8 @@ func (d *decoder) object(v any, to reflect.Value) error {
 		if value == nil {
 			continue
 		}
-		if err := d.decode(value, to.Field(i)); err != nil {
-			return fmt.Errorf("%q %w", jsonName(to.Type().Field(i)), err)
+		if err := d.decode(value, to.FieldByIndex(field.Index)); err != nil {
+			return fmt.Errorf("%q %w", jsonName(field), err)
 		}
 	}
 	if wraps && len(o) > 0 && len(rest) == len(o) {
@@ -200,13 +200,18 @@ func scalar(v any, to reflect.Value) error {
 // onlyList returns the field of a struct that is its only list.
 func onlyList(to reflect.Value) (found reflect.Value, ok bool) {
 	lists := 0
-	for i := range to.NumField() {
-		if to.Field(i).Kind() == reflect.Slice {
-			found = to.Field(i)
+	for _, f := range fieldsOf(to.Type()) {
+		if f.Type.Kind() == reflect.Slice {
+			found = to.FieldByIndex(f.Index)
 			lists++
 		}
 	}
 	return found, lists == 1
+}
+
+// fieldsOf returns the fields of a struct with those of the structs that it embeds.
+func fieldsOf(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }
 
 // namesOf returns the keys of a field: its own, and those that models use instead.
@@ -265,8 +270,8 @@ func example(t reflect.Type, tag reflect.StructTag) string {
 	case reflect.Slice:
 		return "[" + example(t.Elem(), "") + "]"
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); jsonName(f) != "" {
+		for _, f := range fieldsOf(t) {
+			if jsonName(f) != "" {
 				parts = append(parts, `"`+jsonName(f)+`":`+example(f.Type, f.Tag))
 			}
 		}

@@ -31,6 +31,9 @@ type Field struct {
 // Set is the fields of a document, in its order.
 type Set []Field
 
+// Key is the key by which a keeper finds the memories that fill fields.
+const Key = "profile"
+
 // Typed is implemented by documents, such as *profile.Profile.
 type Typed interface{ Fields() Set }
 
@@ -113,7 +116,7 @@ func Filled(m *backends.Memory) map[string]any {
 
 // Fold returns what a document holds by the memories that fill its fields, those that hold no
 // more included, and of each field the memories that say it. The last statement about a field
-// decides, by when it was said: if it holds no more, the field is empty. A list has the values of
+// decides, by when it was said, and by what superseded what: if it holds no more, the field is empty. A list has the values of
 // all that hold. Values that do not fit the field are left out.
 func (s Set) Fold(memories []*backends.Memory, now time.Time) (doc map[string]any, of map[string][]*backends.Memory) {
 	doc, of = map[string]any{}, map[string][]*backends.Memory{}
@@ -122,9 +125,13 @@ func (s Set) Fold(memories []*backends.Memory, now time.Time) (doc map[string]an
 		return cmp.Or(at(a).Compare(at(b)), a.Created.Compare(b.Created), cmp.Compare(a.Version, b.Version))
 	})
 	for _, f := range s {
+		states := map[string]bool{}
+		for _, m := range said {
+			_, states[m.ID] = Filled(m)[f.Name]
+		}
 		for _, m := range said {
 			value, ok := Filled(m)[f.Name]
-			if !ok || f.Check(value) != nil {
+			if !ok || f.Check(value) != nil || states[m.SupersededBy] { // clocks differ, chains do not
 				continue
 			}
 			holds := m.Active() && !m.Expired(now)

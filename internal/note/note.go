@@ -28,13 +28,13 @@ type phrases struct {
 
 var english = phrases{
 	headings: [5]string{"Known facts:", "What was said:", "Inferred from several memories:", "From documents:", "Experience:"},
-	user: "user", assistant: "assistant", noted: "noted by the assistant",
+	user:     "user", assistant: "assistant", noted: "noted by the assistant",
 	before: " (before: ", until: ", until ", ended: " (no longer holds since ",
 }
 
 var chinese = phrases{
 	headings: [5]string{"已知事实：", "说过的话：", "由多条记忆推断：", "文档内容：", "经验："},
-	user: "用户", assistant: "助手", noted: "助手的笔记",
+	user:     "用户", assistant: "助手", noted: "助手的笔记",
 	before: "（之前：", until: "，至 ", ended: "（已不再成立，自 ",
 }
 

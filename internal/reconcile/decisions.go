@@ -221,7 +221,7 @@ func (c *Call) KeepNotes() {
 		about := func(n *node) bool { return len(n.from) == 1 && n.from[0] == u }
 		if c.Author == backends.AuthorAgent && !slices.ContainsFunc(c.decisions, about) {
 			m := c.Verbatim(c.engine.Kind, u, c.Author)
-			c.engine.Complete(&m, &Operation{})
+			_ = c.engine.Complete(&m, &Operation{}) // it says nothing more
 			c.Add(m)
 		}
 	}
@@ -268,7 +268,9 @@ func (c *Call) statement(op *Operation) backends.Memory {
 	}
 	speakers := slices.DeleteFunc(slices.Clone(op.from), func(u *Utterance) bool { return u.Role != m.Origin.Role })
 	m.Origin.Speaker = shared(speakers, func(u *Utterance) string { return u.Speaker })
-	c.engine.Complete(&m, op)
+	if err := c.engine.Complete(&m, op); err != nil && len(op.from) > 0 {
+		c.Skip(op.from[0], op.Text, err)
+	}
 	c.name(&m, op.Entities)
 	return m
 }

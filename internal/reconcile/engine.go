@@ -83,9 +83,10 @@ type Config struct {
 	// what an agent notes down supersedes any. Optional. Without it a request retracts a
 	// quarter of Shown, or 3 memories; the surplus is skipped, and reported so.
 	Confirm backends.Confirm
-	// Complete puts into a memory what an operation says beyond its text. Optional.
-	// Defaults to Valid, if the operation has a Since.
-	Complete func(m *backends.Memory, op *Operation)
+	// Complete puts into a memory what an operation says beyond its text; what it cannot is
+	// skipped, and reported so with its error. Optional. Defaults to Valid, if the operation
+	// has a Since.
+	Complete func(m *backends.Memory, op *Operation) error
 }
 
 // Engine learns statements. It is safe for concurrent use.
@@ -99,7 +100,7 @@ func New(c *Config) *Engine {
 	e := &Engine{Config: *c}
 	config.Default(&e.Location, time.UTC)
 	config.Default(&e.Room, 12_000)
-	config.Default(&e.Complete, func(m *backends.Memory, op *Operation) { m.Valid = op.Since })
+	config.Default(&e.Complete, func(m *backends.Memory, op *Operation) error { m.Valid = op.Since; return nil })
 	return e
 }
 

@@ -73,6 +73,8 @@ type Operation struct {
 	Keywords string // by which it is looked for, for Config.Complete
 	When     string // the time that it is about, as the model wrote it, for Config.Complete
 	Score    int    // how much it is worth, for Config.Complete
+	Field    string // of a profile that it fills, for Config.Complete
+	Value    string // of the Field, as the model wrote it
 
 	from []*Utterance // the messages that are named; all that were asked about, if none is
 }

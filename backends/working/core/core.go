@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // OwnerSession is the Owner of a block that belongs to the scope's session, of its user,
@@ -52,13 +53,17 @@ type Block struct {
 	Initial string
 	// ReadOnly blocks are shown to the agent, who cannot edit them; Set still can.
 	ReadOnly bool
+	// View returns what a block of a user shows, in the place of a text of its own: such a
+	// block is ReadOnly, and nothing sets it. It has at most Limit runes, after which it is
+	// truncated. Optional.
+	View func(ctx context.Context, s backends.Scope) (string, error)
 }
 
 // complete fills in the defaults and returns ErrInvalid for what cannot be beside the
 // others.
 func (b *Block) complete(others []Block) error {
 	b.Owner = cmp.Or(b.Owner, backends.PartitionUser)
-	b.Limit = cmp.Or(b.Limit, defaultLimit)
+	b.Limit, b.ReadOnly = cmp.Or(b.Limit, defaultLimit), b.ReadOnly || b.View != nil
 	b.Initial = breaks(b.Initial)
 	notOfName := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 	var fault string
@@ -75,6 +80,8 @@ func (b *Block) complete(others []Block) error {
 		fault = fmt.Sprintf("its initial text is UTF-8 of at most %d runes, its limit", b.Limit)
 	case slices.ContainsFunc(others, func(o Block) bool { return o.Name == b.Name }):
 		fault = "the name is taken"
+	case b.View != nil && b.Owner != backends.PartitionUser:
+		fault = "a View is of a user's block"
 	default:
 		return nil
 	}
@@ -257,7 +264,16 @@ func (b *Blocks) Get(ctx context.Context, s backends.Scope) (values []Value, err
 		return nil, err
 	}
 	for i, at := range places {
-		values = append(values, *valueOf(blocks[i], held[at]))
+		v := *valueOf(blocks[i], held[at])
+		if blocks[i].View != nil {
+			shown, err := blocks[i].View(ctx, s)
+			if err != nil {
+				return nil, fmt.Errorf("block %q: %w", blocks[i].Name, err)
+			}
+			v = *valueOf(&Block{Initial: text.Truncate(shown, blocks[i].Limit)}, nil)
+			v.Block = *blocks[i]
+		}
+		values = append(values, v)
 	}
 	return values, nil
 }

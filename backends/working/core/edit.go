@@ -115,6 +115,8 @@ func (b *Blocks) edit(ctx context.Context, e Edit, role string, f change) (v *Va
 		return nil, err
 	case !utf8.ValidString(e.Text):
 		return nil, fmt.Errorf("block %q: %w: not UTF-8", e.Block, backends.ErrInvalid)
+	case t.View != nil:
+		return nil, fmt.Errorf("block %q: %w: what it shows follows from elsewhere, see Block.View", e.Block, backends.ErrInvalid)
 	case role != "" && t.ReadOnly:
 		return nil, fmt.Errorf("block %q: %w: it is read-only, and only the program changes it, with Set", e.Block, backends.ErrInvalid)
 	case role != "":

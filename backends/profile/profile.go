@@ -1,0 +1,368 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cloudwego/eino/components/tool/utils"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/internal/fields"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// Config configures a [Profile]. It is copied by [New].
+type Config struct {
+	Name   string // Of the core block. Optional. Defaults to "profile".
+	Tokens int    // The most that the block shows, estimated. Optional. Defaults to 300.
+}
+
+// Validator is implemented by documents whose fields depend on each other. A field with which
+// Validate fails is left out, as long as what it conflicts with stands.
+type Validator interface{ Validate() error }
+
+// Profile is a document of type T for each user. It is safe for concurrent use.
+type Profile[T any] struct {
+	config Config
+	fields fields.Set
+	keep   atomic.Pointer[keeper.Keeper] // of the backend that fills it
+}
+
+// New returns a profile with the fields of T, a struct whose JSON Schema is made as that of
+// Eino's tools: by the tags json, jsonschema and jsonschema_description. Whatever they say, no
+// field is required: nobody says everything at once. A type without a schema is ErrInvalid. cfg
+// may be nil.
+func New[T any](cfg *Config) (*Profile[T], error) {
+	p := &Profile[T]{}
+	if cfg != nil {
+		p.config = *cfg
+	}
+	p.config.Name, p.config.Tokens = cmp.Or(p.config.Name, "profile"), cmp.Or(p.config.Tokens, 300)
+	schema, err := schemaOf[T]()
+	if err != nil {
+		return nil, fmt.Errorf("profile: %T: %w: %w", *new(T), backends.ErrInvalid, err)
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		property := schema.Properties[nameOf(f)]
+		if property == nil {
+			continue
+		}
+		resolved, err := property.Resolve(nil)
+		if err != nil {
+			return nil, fmt.Errorf("profile: field %s: %w: %w", f.Name, backends.ErrInvalid, err)
+		}
+		form, _ := json.Marshal(property) // it was decoded from JSON
+		p.fields = append(p.fields, fields.Field{Name: nameOf(f), Form: string(form), List: property.Type == "array", Check: func(v any) error {
+			return errors.Join(resolved.Validate(v), into(v, reflect.New(f.Type).Interface()))
+		}})
+	}
+	if len(p.fields) == 0 {
+		return nil, fmt.Errorf("profile: %T: %w: it has no fields", *new(T), backends.ErrInvalid)
+	}
+	return p, nil
+}
+
+func schemaOf[T any]() (*jsonschema.Schema, error) {
+	if reflect.TypeFor[T]().Kind() != reflect.Struct {
+		return nil, errors.New("it is no struct")
+	}
+	out := &jsonschema.Schema{}
+	return out, work.Catch("its schema", func() error { // a field of a function panics
+		info, err := utils.GoStruct2ToolInfo[T]("profile", "")
+		if err != nil {
+			return err
+		}
+		made, err := info.ToJSONSchema()
+		return errors.Join(err, into(made, out))
+	})
+}
+
+// into decodes a value, as its JSON says, into another type.
+func into(v, to any) error {
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(raw, to)
+	}
+	return err
+}
+
+// Fields returns the fields, for the backend that fills them.
+func (p *Profile[T]) Fields() fields.Set { return p.fields }
+
+// Bind is called by the backend whose Config names the profile. Another one is ErrInvalid.
+func (p *Profile[T]) Bind(k *keeper.Keeper) error {
+	if !p.keep.CompareAndSwap(nil, k) {
+		return fmt.Errorf("profile: %w: another backend fills it: make one for each", backends.ErrInvalid)
+	}
+	return nil
+}
+
+// Value is what is known of a user.
+type Value[T any] struct {
+	Document T
+	// Evidence are, by the names of fields, the ids of the facts that state them.
+	Evidence map[string][]string
+}
+
+// Get returns what the facts about a user say now. Nothing known is the zero document.
+// Errors: ErrNoScope without a user, ErrUnavailable, ErrInvalid where no backend fills it.
+func (p *Profile[T]) Get(ctx context.Context, s backends.Scope) (*Value[T], error) {
+	held, err := p.held(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return p.value(held)
+}
+
+// held is what facts say of the fields of a user.
+type held struct {
+	keep      *keeper.Keeper
+	scope     backends.Scope
+	partition backends.Partition
+	doc       map[string]any
+	of        map[string][]*backends.Memory
+}
+
+func (p *Profile[T]) held(ctx context.Context, s backends.Scope) (*held, error) {
+	h := &held{keep: p.keep.Load()}
+	if h.keep == nil {
+		return nil, fmt.Errorf("profile: %w: no backend fills it: set mem0.Config.Profile", backends.ErrInvalid)
+	}
+	var err error
+	h.scope, h.partition, err = h.keep.Resolve(ctx, s, func(s backends.Scope) (backends.Partition, error) { return s.Partition(backends.PartitionUser) })
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	facts, err := h.keep.Lookup(ctx, h.partition, fields.Key)
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	h.doc, h.of = p.fields.Fold(facts, h.keep.Now())
+	return h, nil
+}
+
+// free returns the first id for a statement about a field that is not taken: writers that state
+// it at the same time meet there.
+func (h *held) free(ctx context.Context, field string) (string, error) {
+	for n := 0; ; n++ {
+		id := keeper.ContentID(h.partition, backends.KindFact, fields.Key, field, strconv.Itoa(n))
+		taken, err := h.keep.Held(ctx, h.partition, id)
+		if err != nil || taken[id] == nil {
+			return id, err
+		}
+	}
+}
+
+// value decodes what facts say, without what [Validator] refuses.
+func (p *Profile[T]) value(h *held) (*Value[T], error) {
+	out, doc := &Value[T]{Evidence: map[string][]string{}}, map[string]any{}
+	for _, f := range p.fields {
+		v, ok := h.doc[f.Name]
+		if !ok {
+			continue
+		}
+		doc[f.Name] = v
+		var next T
+		if err := into(doc, &next); err != nil {
+			return nil, fmt.Errorf("profile: %w", err)
+		}
+		if validator, ok := any(&next).(Validator); ok && validator.Validate() != nil {
+			delete(doc, f.Name)
+			continue
+		}
+		out.Document = next
+		for _, m := range h.of[f.Name] {
+			out.Evidence[f.Name] = append(out.Evidence[f.Name], m.ID)
+		}
+	}
+	return out, nil
+}
+
+// Update changes the document of a user as the program: change gets what is known, and the
+// fields that it changes become facts, which take the place of those that stated them. What
+// others write at the same time stays: change is called again on top of it. A document that does
+// not fit the schema, or that [Validator] refuses, is ErrInvalid, with nothing stored.
+func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(doc *T) error) (*Value[T], error) {
+	err := keeper.Retry(ctx, func() error {
+		h, err := p.held(ctx, s)
+		if err != nil {
+			return err
+		}
+		now, err := p.value(h)
+		if err != nil {
+			return err
+		}
+		edited := now.Document
+		if err := into(now.Document, &edited); err != nil { // its own lists and maps
+			return fmt.Errorf("profile: %w", err)
+		}
+		if err := change(&edited); err != nil {
+			return err
+		}
+		b, err := p.edits(ctx, h, &now.Document, &edited)
+		if err == nil && len(b.Mutations) > 0 {
+			_, err = h.keep.Commit(ctx, h.partition, b, nil)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.Get(ctx, s)
+}
+
+// edits returns what makes a document of another one.
+func (p *Profile[T]) edits(ctx context.Context, h *held, before, after *T) (*store.Batch, error) {
+	if v, ok := any(after).(Validator); ok {
+		if err := v.Validate(); err != nil {
+			return nil, fmt.Errorf("profile: %w: %w", backends.ErrInvalid, err)
+		}
+	}
+	b, now := &store.Batch{}, h.keep.Stamps(len(p.fields))
+	for _, f := range p.fields {
+		was, is := p.field(before, f.Name), p.field(after, f.Name)
+		if reflect.DeepEqual(was.Interface(), is.Interface()) {
+			continue
+		}
+		var stated *store.Record
+		if !is.IsZero() {
+			var value any
+			id, err := h.free(ctx, f.Name)
+			if err != nil {
+				return nil, err
+			}
+			if err := errors.Join(into(is.Interface(), &value), f.Check(value)); err != nil {
+				return nil, fmt.Errorf("profile: field %q: %w: %w", f.Name, backends.ErrInvalid, err)
+			}
+			stated = &store.Record{Memory: backends.Memory{
+				ID: id, Kind: backends.KindFact, Text: h.keep.Redact(line(f.Name, value)), Scope: h.scope, Observed: now, Created: now, Updated: now,
+				Origin: backends.Origin{Author: author},
+			}}
+			fields.Fill(&stated.Memory, f.Name, h.keep.RedactJSON(value))
+			put := store.Put(stated)
+			put.Expect, put.Actor = store.MustNotExist, author
+			b.Mutations = append(b.Mutations, put)
+		}
+		ended, err := h.end(ctx, f.Name, stated)
+		if err != nil {
+			return nil, err
+		}
+		b.Mutations = append(b.Mutations, ended...)
+	}
+	return b, nil
+}
+
+const author = "program"
+
+// end takes a field from the facts that state it. One that states nothing else gives way to
+// what is stated now, if anything is.
+func (h *held) end(ctx context.Context, field string, stated *store.Record) ([]store.Mutation, error) {
+	var out []store.Mutation
+	for _, m := range h.of[field] {
+		records, err := h.keep.Records(ctx, h.partition, m.ID)
+		if err != nil || len(records) == 0 {
+			return nil, errors.Join(err, fmt.Errorf("profile: fact %s: %w", m.ID, backends.ErrConflict))
+		}
+		r := &records[0]
+		of := fields.Filled(&r.Memory)
+		end := store.Supersede(r.ID, stated)
+		if delete(of, field); stated == nil || len(of) > 0 {
+			end = store.Put(r)
+		}
+		end.Expect, end.Actor = m.Version, author
+		out = append(out, end)
+	}
+	return out, nil
+}
+
+// field returns a field of a document.
+func (p *Profile[T]) field(doc *T, name string) reflect.Value {
+	v := reflect.ValueOf(doc).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if nameOf(f) == name {
+			return v.FieldByIndex(f.Index)
+		}
+	}
+	return v // New made the fields of the same type
+}
+
+func nameOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return cmp.Or(name, f.Name)
+}
+
+// History returns what happened to the facts that state a field now, and to those that they
+// replaced, oldest first. A field that nothing states is ErrNotFound.
+func (p *Profile[T]) History(ctx context.Context, s backends.Scope, field string) ([]backends.Event, error) {
+	h, err := p.held(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var out []backends.Event
+	for _, m := range h.of[field] {
+		events, err := h.keep.History(ctx, h.partition, m.ID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, events...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("profile: field %q: %w: nothing states it", field, backends.ErrNotFound)
+	}
+	slices.SortStableFunc(out, func(a, b backends.Event) int { return cmp.Compare(a.Version, b.Version) })
+	return out, nil
+}
+
+// Block returns the core block that shows the profile, for core.Config.Blocks: a line for each
+// field that is known, in the order of T, within Config.Tokens. The agent cannot edit it.
+func (p *Profile[T]) Block() core.Block {
+	return core.Block{Name: p.config.Name, Description: "What is known of the user", Limit: 4 * max(500, p.config.Tokens), View: p.view}
+}
+
+func (p *Profile[T]) view(ctx context.Context, s backends.Scope) (string, error) {
+	h, err := p.held(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	known, err := p.value(h)
+	if err != nil {
+		return "", err
+	}
+	out, room := "", p.config.Tokens
+	for _, f := range p.fields {
+		if known.Evidence[f.Name] == nil {
+			continue
+		}
+		shown := line(f.Name, h.doc[f.Name]) + "\n"
+		if room -= text.Tokens(shown); room < 0 {
+			return out + "…", nil
+		}
+		out += shown
+	}
+	return out, nil
+}
+
+// line shows a field.
+func line(name string, value any) string {
+	if s, ok := value.(string); ok {
+		return name + ": " + text.Line(s, 500)
+	}
+	raw, _ := json.Marshal(value) // it is of JSON
+	return name + ": " + string(raw)
+}
