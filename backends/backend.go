@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/cloudwego/eino/schema"
 )
 
 // Backend turns what happens into memories and finds them again. It is the one
@@ -98,8 +100,12 @@ type SearchResponse struct {
 // AddRequest asks a backend to learn.
 type AddRequest struct {
 	Scope    Scope     `json:"scope"`             // Required. Names the partition.
-	Messages []Message `json:"messages"`          // Required. What was said, oldest first.
+	Messages []Message `json:"messages"`          // Required without Documents. What was said, oldest first.
 	Context  []Message `json:"context,omitempty"` // Optional. What was said before; grounds the new, and is never learnt from.
+	// Documents are passages to be found and cited, as Eino's loaders and splitters return them:
+	// with Kind [KindDocument]. Each has a source in its metadata ([MetaSource], else what the
+	// loaders write), and replaces what is there of that source. Optional.
+	Documents []*schema.Document `json:"documents,omitempty"`
 
 	Verbatim     bool           `json:"verbatim,omitempty"`     // Optional. Store what was said as it is, with no model.
 	Kind         Kind           `json:"kind,omitempty"`         // Optional. What is to be learnt, or stored Verbatim, where a backend has several kinds.
@@ -144,7 +150,8 @@ type AddResponse struct {
 // Outcome says what became of a memory, in an [Item] or an [Event].
 type Outcome string
 
-// The outcomes. Items are never deleted, events never unchanged, failed or skipped.
+// The outcomes. Items are deleted where a new version of a document lacks a passage; events are
+// never unchanged, failed or skipped.
 const (
 	OutcomeAdded      Outcome = "added"
 	OutcomeUpdated    Outcome = "updated"

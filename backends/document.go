@@ -16,7 +16,7 @@ const (
 	// MetaProfile is, of a fact, an object of the fields of a profile that it fills, with their
 	// values: see package profile.
 	MetaProfile = "profile"
-	MetaMedia   = "media" // a list of the pictures, sounds, videos and files that were put into words: see [MediaReference]
+	MetaMedia   = "media" // a list of the pictures, sounds, videos and files that were put into words
 )
 
 // Citation returns which document a passage is from, and where it stands there, such as

@@ -30,13 +30,23 @@ const (
 
 // add learns from a request.
 func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	scope, p, err := b.partition(ctx, r.Scope)
+	of := b.partition
+	if r.Kind == backends.KindDocument {
+		of = b.reach
+	}
+	scope, p, err := of(ctx, r.Scope)
+	if err == nil && len(r.Documents) > 0 && r.Kind != backends.KindDocument {
+		err = fmt.Errorf("mem0: %w: Documents are of Kind %s", backends.ErrInvalid, backends.KindDocument)
+	}
 	if err != nil {
 		return nil, err
 	}
 	call, err := b.engine.Begin(ctx, reconcile.Request{AddRequest: r, Scope: scope, Partition: p})
 	if err != nil {
 		return nil, err
+	}
+	if r.Kind == backends.KindDocument {
+		return b.addDocuments(ctx, call)
 	}
 	if r.Verbatim || b.config.Mode == Verbatim { // it waits for no model
 		if err := verbatim(call); err != nil {

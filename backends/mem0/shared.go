@@ -103,8 +103,8 @@ func (b *Backend) places(ctx context.Context, s backends.Scope) ([]keeper.Place,
 	_, p, err := b.reach(ctx, s)
 	place := keeper.Place{Partition: p}
 	if p.Kind == backends.PartitionWorkspace {
-		facts := backends.Eq("kind", string(backends.KindFact))
-		place.Within, place.Forgets = &facts, &facts
+		own := backends.Filter{Op: "in", Field: "kind", Value: []string{string(backends.KindFact), string(backends.KindDocument)}}
+		place.Within, place.Forgets = &own, &own
 	}
 	if err != nil {
 		return nil, err
@@ -116,11 +116,14 @@ func (b *Backend) places(ctx context.Context, s backends.Scope) ([]keeper.Place,
 // the scope names. A workspace that cannot be read leaves the person's own.
 func (b *Backend) searchShared(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
 	team, err := keeper.Workspace(q.Scope)
-	if err != nil || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, backends.KindFact) {
+	kinds := slices.DeleteFunc([]backends.Kind{backends.KindFact, backends.KindDocument}, func(k backends.Kind) bool {
+		return len(q.Kinds) > 0 && !slices.Contains(q.Kinds, k)
+	})
+	if err != nil || len(kinds) == 0 {
 		return b.searchOne(ctx, p, q)
 	}
 	facts := *q
-	facts.Kinds, facts.Beside, facts.Filter = []backends.Kind{backends.KindFact}, nil, q.Filter.Without("agent_id")
+	facts.Kinds, facts.Beside, facts.Filter = kinds, nil, q.Filter.Without("agent_id")
 	if p == team {
 		return b.keep.Search(ctx, team, &facts)
 	}

@@ -4,6 +4,8 @@
 package einox
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"reflect"
 	"regexp"
@@ -191,6 +193,16 @@ func Parts(m *schema.Message) []Part {
 		out = append(out, part)
 	}
 	return out
+}
+
+// Reference names where a medium is: its address, or for one that is in the message itself the
+// hash of its data, by which the message is known again.
+func (p *Part) Reference() string {
+	if p.URL != "" && !strings.HasPrefix(p.URL, "data:") {
+		return p.URL
+	}
+	sum := sha256.Sum256([]byte(p.URL + p.Data))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 func partOf(kind schema.ChatMessagePartType, text string) Part {

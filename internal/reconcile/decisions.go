@@ -244,7 +244,23 @@ func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backend
 	m.Origin = backends.Origin{
 		Session: c.Scope.SessionID, Turn: u.Turn, MessageIDs: []string{u.ID}, Role: u.Role, Speaker: u.Speaker, Author: cmp.Or(c.Author, author),
 	}
+	c.refer(&m, u)
 	return m
+}
+
+// refer notes which pictures, sounds and files were put into words.
+func (c *Call) refer(m *backends.Memory, u *Utterance) {
+	if len(u.media) == 0 {
+		return
+	}
+	if m.Metadata == nil {
+		m.Metadata = map[string]any{}
+	}
+	list, _ := m.Metadata[backends.MetaMedia].([]any)
+	for _, of := range u.media {
+		list = append(list, c.engine.Keeper.Redact(of))
+	}
+	m.Metadata[backends.MetaMedia] = list
 }
 
 // statement returns what an operation says, with where it comes from: the messages that the
@@ -265,6 +281,7 @@ func (c *Call) statement(op *Operation) backends.Memory {
 			m.Observed = u.Time
 		}
 		m.Origin.MessageIDs = append(m.Origin.MessageIDs, u.ID)
+		c.refer(&m, u)
 	}
 	speakers := slices.DeleteFunc(slices.Clone(op.from), func(u *Utterance) bool { return u.Role != m.Origin.Role })
 	m.Origin.Speaker = shared(speakers, func(u *Utterance) string { return u.Speaker })

@@ -146,7 +146,8 @@ type Utterance struct {
 	Speaker  string
 	Text     string // redacted
 	Time     time.Time
-	learn    bool // statements may come from it
+	learn    bool     // statements may come from it
+	media    []string // what of it was put into words
 }
 
 // Begin checks a request and lets through what may be learnt from: not system messages,
@@ -220,6 +221,9 @@ func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool
 	}
 	return out, nil
 }
+
+// Key returns the key of the batch of the call, empty for none.
+func (c *Call) Key() string { return c.key }
 
 // Said returns the messages of the request that may be shown.
 func (c *Call) Said() []*Utterance { return c.said }

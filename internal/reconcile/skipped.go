@@ -47,6 +47,7 @@ func (c *Call) describe(ctx context.Context, u *Utterance, m *schema.Message) er
 		switch {
 		case err == nil:
 			u.Text += "\n[" + p.Media + ": " + says + "]"
+			u.media = append(u.media, p.Reference())
 		case errors.Is(fault.Of(err), backends.ErrInvalid):
 			c.Skip(u, "["+p.Media+"]", err)
 		default:
