@@ -98,6 +98,9 @@ func (b *Backend) Personal() *Personal { return b.personal }
 // Tools returns tool memory: how tools behave, in a workspace.
 func (b *Backend) Tools() *tool.Memory { return b.tools }
 
+// Skills returns the procedures that agents made of task memory, in a workspace.
+func (b *Backend) Skills() task.Skills { return b.task.Skills() }
+
 // Library returns the workspaces as files: load, dump, copy, delete, list.
 func (b *Backend) Library() *Library { return b.library }
 

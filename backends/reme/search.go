@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/work"
@@ -26,7 +27,7 @@ const (
 )
 
 // experience are the kinds of memory that live in a workspace.
-var experience = []backends.Kind{backends.KindTask, backends.KindTool}
+var experience = []backends.Kind{backends.KindTask, backends.KindTool, backends.KindSkill}
 
 // search asks the partitions that the scope names, side by side, and joins the answers.
 func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
@@ -76,9 +77,15 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	if at.workspace != nil && asksFor(q.Kinds, experience...) {
 		ask("the workspace", &learnt, func() (*backends.SearchResponse, error) {
 			asked := q
-			asked.Filter = q.Filter.Without("agent_id") // a workspace is shared between agents on purpose
+			offered := task.Offered()
+			asked.Filter = keeper.Both(q.Filter.Without("agent_id"), &offered) // a workspace is shared between agents on purpose
+			asked.TopK = min(maxTopK, 2*q.TopK)                                // room for what a skill stands for
 			asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
-			return b.keeper.Search(ctx, *at.workspace, &asked)
+			resp, err := b.keeper.Search(ctx, *at.workspace, &asked)
+			if err == nil {
+				resp.Hits = withoutStoodFor(resp.Hits)
+			}
+			return resp, err
 		})
 	}
 	if err := both.Wait(); err != nil {
@@ -90,6 +97,17 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	hits = hits[:min(len(hits), q.TopK)]
 	b.keeper.Ranker().Passages(q.Query, hits)
 	return &backends.SearchResponse{Hits: hits, Degraded: errors.Join(about.Degraded, learnt.Degraded)}, nil
+}
+
+// withoutStoodFor leaves out the experiences that a skill among the hits was made from.
+func withoutStoodFor(hits []backends.Hit) []backends.Hit {
+	stoodFor := map[string]bool{}
+	for i := range hits {
+		for _, id := range hits[i].Origin.Evidence {
+			stoodFor[id] = hits[i].Kind == backends.KindSkill
+		}
+	}
+	return slices.DeleteFunc(hits, func(h backends.Hit) bool { return stoodFor[h.ID] })
 }
 
 // statements returns the search for what users stated and is not learnt yet.

@@ -77,7 +77,7 @@ func (k *Keeper) Shown(s backends.Scope, p backends.Partition, m backends.Memory
 	m.Origin.Users = nil
 	if m.Scope.UserID != s.UserID {
 		m.Scope.UserID, m.Scope.SessionID = "", ""
-		m.Origin = backends.Origin{Role: m.Origin.Role, Author: m.Origin.Author}
+		m.Origin = backends.Origin{Role: m.Origin.Role, Author: m.Origin.Author, Evidence: m.Origin.Evidence}
 	}
 	return m
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Prompts are the texts of task memory. The first eight instruct a model: how to
+// Prompts are the texts of task memory. The first nine instruct a model: how to
 // write, that the material is data, and the form of the answer follow them. The others
 // stand around memories that are given to an agent. All are plain texts without
 // templates; in a [Config] empty ones have the defaults.
@@ -23,6 +23,7 @@ type Prompts struct {
 	Duplicates  string // when two experiences are the same, are better merged, or are two
 	Rerank      string // by what memories are put in order
 	Rewrite     string // how memories become advice for the task
+	Skill       string // how attempts and experiences become a procedure
 
 	Memory    string // the heading of one memory, followed by its number
 	WhenToUse string // before the situation of a memory
@@ -74,6 +75,7 @@ score runs from 0 to 1: 0.8 and above for experiences that are true, usable and 
 When in doubt, distinct. Decide every pair.`,
 		Rerank:    `An agent is about to work on a task. Below are the task and numbered experiences from earlier tasks. Put the numbers of those that will help in order, the most helpful first. Weigh, in this order: whether the experience bears on what has to be done; whether its situation is that of the task; whether it says what to do; how well it is founded. Leave out those that do not help at all.`,
 		Rewrite:   `An agent is about to work on a task. Below are the task and numbered experiences from earlier tasks. Write the advice that the agent should have in mind for this task: combine what belongs together, fit it to the task at hand, put what matters most first, leave out what does not bear on it. Keep names of tools, parameters, numbers and warnings exactly as they are. Add nothing that the experiences do not say, and do not solve the task. Short paragraphs or bullets, in the language of the task, and nothing else.`,
+		Skill:     `Agents did tasks of a sort. Below are the task, experiences from such tasks, and attempts that succeeded. Write the procedure by which such tasks are done well: a name, the situation in which it applies (name what sets it apart from others), the steps in order, each with what to do and what to avoid, and the tools that they need. Keep names, parameters and values that hold for all such tasks exactly as they are; leave out those of one attempt. Add nothing that the material does not bear out.`,
 		Memory:    `Memory`,
 		WhenToUse: `When to use: `,
 		Content:   `Experience: `,
@@ -97,6 +99,7 @@ score 取 0 到 1：真实、可用、并非显而易见的为 0.8 以上，有�
 拿不准时选 distinct。每一对都要判断。`,
 		Rerank:    `一个智能体即将处理一个任务。下面是这个任务和带编号的以往经验。请把有帮助的经验的编号按顺序排列，最有帮助的在前。依次考虑：经验是否与要做的事有关；它的情境是否与任务相符；它是否说明了该怎么做；它的依据是否可靠。完全没有帮助的不要列出。`,
 		Rewrite:   `一个智能体即将处理一个任务。下面是这个任务和带编号的以往经验。请写出智能体处理这个任务时应当记住的建议：把相关的内容合在一起，结合当前任务，最重要的放在前面，无关的略去。工具名、参数、数字和警告要原样保留。不要添加经验中没有的内容，也不要替它完成任务。用简短的段落或条目，使用任务所用的语言，不要写别的。`,
+		Skill:     `智能体完成过一类任务。下面是任务、来自此类任务的经验以及成功的尝试。请写出做好此类任务的流程：名称、适用的情境（写明它与其他情境的区别）、按顺序的步骤（每步写明做什么、避免什么）以及步骤需要的工具。对所有此类任务都成立的名称、参数和值按原样保留，只属于某一次尝试的不要写。不要加入材料不支持的内容。`,
 		Memory:    `记忆`,
 		WhenToUse: `适用情境：`,
 		Content:   `经验：`,

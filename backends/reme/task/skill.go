@@ -1,0 +1,320 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// The keys of a skill's Metadata, beside tools_used, freq and utility.
+const (
+	metaName  = "name"
+	metaState = "state"
+)
+
+// State is how far a skill is to be trusted.
+type State string
+
+// The states of skills.
+const (
+	Draft     State = "draft"     // written down, and not offered to agents
+	Proved    State = "proved"    // a verifier approved it, or attempts with it succeeded twice
+	Withdrawn State = "withdrawn" // it failed too often; it is superseded or retracted
+)
+
+// Skill is a procedure for tasks of a sort: text for an agent to follow, never code to be run.
+type Skill struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	WhenToUse string   `json:"when_to_use"`
+	Steps     []string `json:"steps"`
+	Tools     []string `json:"tools,omitempty"`
+	State     State    `json:"state"`
+	Uses      int      `json:"uses"`               // in tasks
+	Successes int      `json:"successes"`          // of them
+	Evidence  []string `json:"evidence,omitempty"` // ids of the experiences that it was made from
+}
+
+// When a skill is proved by outcomes, and when it is withdrawn.
+const provedBy = 2
+
+var withdrawing = Rule{MinUses: 3, MaxUtility: 0.5}
+
+// Offered is what searches for agents leave out: skills that did not prove themselves.
+func Offered() backends.Filter {
+	return backends.Or(backends.Ne("kind", string(backends.KindSkill)), backends.Eq("metadata."+metaState, string(Proved)))
+}
+
+// Skills are procedures that agents made of their experience, in workspaces: drafted from
+// successful attempts and lessons, offered once they proved themselves (as in Voyager, Wang et
+// al. 2023), and withdrawn when they fail. They are safe for concurrent use.
+type Skills struct{ *Memory }
+
+// Skills returns the skills of the workspaces.
+func (m *Memory) Skills() Skills { return Skills{m} }
+
+// DraftRequest asks for a skill.
+type DraftRequest struct {
+	Scope backends.Scope // Names the workspace. Optional where the context carries one.
+	Task  string         // What the skill is for; also what lessons are looked for by. Required.
+	// Trajectories are attempts at such tasks, of which those that succeeded are shown. Optional
+	// where the workspace has lessons.
+	Trajectories []Trajectory
+	TopK         int // How many lessons are shown. Optional. Defaults to 10.
+	// Verify tries the skill, and reports whether it works. Optional: without it, or after it
+	// said no, the skill is a draft until outcomes prove it: see Record.
+	Verify func(ctx context.Context, s *Skill) (bool, error)
+}
+
+// procedure is what a model answers.
+type procedure struct {
+	Name      string   `json:"name" jsonschema_description:"2 to 5 words"`
+	WhenToUse string   `json:"when_to_use" alias:"description"`
+	Steps     []string `json:"steps" jsonschema_description:"in order, each a sentence or two"`
+	Tools     []string `json:"tools" alias:"tools_used" jsonschema_description:"names of the tools that the steps need"`
+}
+
+const maxSteps = 20
+
+// Draft has the model write a skill down, and stores it; one with the same words is returned as
+// it is. Errors: ErrNoScope, ErrInvalid without a model, a task, or anything to learn from,
+// ErrDenied, ErrUnavailable, ErrModel, and those of Verify, beside the skill, which is a draft.
+func (s Skills) Draft(ctx context.Context, r *DraftRequest) (*Skill, error) {
+	if r == nil || strings.TrimSpace(r.Task) == "" || s.model == nil {
+		return nil, fmt.Errorf("task: a skill: %w: it needs a request with a Task, and reme.Config.Model", backends.ErrInvalid)
+	}
+	scope, p, err := s.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
+	if err == nil {
+		err = s.keeper.Allow(ctx, backends.OpAdd, scope, p, nil)
+	}
+	if err == nil {
+		ctx, err = s.keeper.Begin(ctx, scope)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.keeper.Search(ctx, p, &backends.SearchRequest{Scope: p.Scope(), Query: r.Task, TopK: cmp.Or(r.TopK, 10), Kinds: []backends.Kind{backends.KindTask}})
+	if err != nil {
+		return nil, err
+	}
+	attempts := slices.DeleteFunc(s.attempts(r.Trajectories, s.config.Threshold), func(a *attempt) bool { return !a.success })
+	if len(attempts)+len(found.Hits) == 0 {
+		return nil, fmt.Errorf("task: a skill for %q: %w: no attempt succeeded, and the workspace has no lessons about it", r.Task, backends.ErrInvalid)
+	}
+	written, err := s.write(ctx, r.Task, found.Hits, attempts)
+	if err != nil {
+		return nil, fmt.Errorf("task: a skill: %w", err)
+	}
+	m := s.memory(scope, p, written)
+	for i := range found.Hits {
+		m.Origin.Evidence = append(m.Origin.Evidence, found.Hits[i].ID)
+		keeper.Credit(m, found.Hits[i].From()...)
+	}
+	return s.add(ctx, p, m, r.Verify)
+}
+
+// write asks the model for the procedure that attempts and lessons show.
+func (s Skills) write(ctx context.Context, task string, lessons []backends.Hit, attempts []*attempt) (*procedure, error) {
+	material := []fenced{{"task", indent(text.Middle(s.redact(task), maxQueryShown))}}
+	if len(lessons) > 0 {
+		material = append(material, s.shownHits(lessons))
+	}
+	for _, a := range attempts {
+		material = append(material, fenced{"attempt", a.shortened(a.steps, s.prompt/(len(attempts)+1))})
+	}
+	q := s.question(s.config.Language.For(task), func(p *Prompts) string { return p.Skill }, material...)
+	q.Tool, q.Purpose = "write_skill", "Hand in the procedure."
+	answer, err := ask.For(ctx, s.begin(), q, func(p *procedure) error {
+		switch all := fmt.Sprint(*p); {
+		case !text.HasWords(p.Name) || !text.HasWords(p.WhenToUse) || len(p.Steps) == 0 || len(p.Steps) > maxSteps:
+			return fmt.Errorf("it needs name, when_to_use, and 1 to %d steps", maxSteps)
+		case !s.config.KeepQuery && slices.ContainsFunc(attempts, func(a *attempt) bool { return a.quotes(all, minLent) }):
+			return errors.New("it repeats what the user said: put it in general words")
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &answer.Value, nil
+}
+
+// memory returns a procedure as it is stored.
+func (s Skills) memory(scope backends.Scope, p backends.Partition, written *procedure) *backends.Memory {
+	var steps []string
+	for _, step := range written.Steps {
+		if step = text.Line(s.redact(step), 1000); step != "" {
+			steps = append(steps, strconv.Itoa(len(steps)+1)+". "+step)
+		}
+	}
+	m := &backends.Memory{
+		Kind: backends.KindSkill, WhenToUse: text.Line(s.redact(written.WhenToUse), 1000), Text: strings.Join(steps, "\n"), Scope: scope,
+		Metadata: map[string]any{metaName: text.Line(s.redact(written.Name), 64), metaState: string(Draft)}, Origin: backends.Origin{Session: scope.SessionID, Author: s.config.Author},
+	}
+	if len(written.Tools) > 0 {
+		m.Metadata[metaToolsUsed] = s.keeper.RedactJSON(written.Tools)
+	}
+	m.ID = keeper.ContentID(p, m.Kind, keeper.TextKey(m.Kind, m.WhenToUse, m.Text))
+	m.Created = s.keeper.Stamps(1)
+	m.Updated, m.Observed = m.Created, m.Created
+	return m
+}
+
+// add stores a skill, unless it is there, and has it verified.
+func (s Skills) add(ctx context.Context, p backends.Partition, m *backends.Memory, verify func(context.Context, *Skill) (bool, error)) (*Skill, error) {
+	put := store.Put(&store.Record{Memory: *m})
+	put.Expect, put.Actor = store.MustNotExist, s.config.Author
+	_, err := s.keeper.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{put}}, nil)
+	if errors.Is(err, backends.ErrConflict) {
+		m, err = s.keeper.Get(ctx, p, m.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := skillOf(m)
+	if verify == nil || out.State != Draft {
+		return out, nil
+	}
+	works, err := verify(ctx, out)
+	if err != nil {
+		return out, fmt.Errorf("task: verifying skill %q: %w", out.Name, err)
+	}
+	return s.count(ctx, p, m.ID, works, works)
+}
+
+func skillOf(m *backends.Memory) *Skill {
+	s := &Skill{ID: m.ID, WhenToUse: m.WhenToUse, Uses: int(number(m, metaFreq)), Successes: int(number(m, metaUtility)), Evidence: slices.Clone(m.Origin.Evidence)}
+	s.Name, _ = m.Metadata[metaName].(string)
+	state, _ := m.Metadata[metaState].(string)
+	s.State = State(state)
+	for line := range strings.Lines(m.Text) {
+		if line = strings.TrimSpace(line); line != "" {
+			s.Steps = append(s.Steps, strings.TrimPrefix(line, strconv.Itoa(len(s.Steps)+1)+". "))
+		}
+	}
+	for _, t := range union(m.Metadata[metaToolsUsed], nil) {
+		s.Tools = append(s.Tools, fmt.Sprint(t))
+	}
+	return s
+}
+
+// SkillOutcome reports that skills were used in a task, and whether it succeeded.
+type SkillOutcome struct {
+	Scope     backends.Scope // Names the workspace. Optional where the context carries one.
+	IDs       []string       // Of the skills. Required.
+	Succeeded bool
+}
+
+// Record counts that skills were used. A draft that succeeded twice is proved from then on, and
+// takes the place of a skill of its name; one that failed in at least half of three uses or more
+// is withdrawn. It returns the skills as they are then; unknown ids are ErrNotFound.
+func (s Skills) Record(ctx context.Context, r *SkillOutcome) ([]Skill, error) {
+	if r == nil {
+		return nil, fmt.Errorf("task: %w: no outcome", backends.ErrInvalid)
+	}
+	_, p, err := s.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
+	var out []Skill
+	for _, id := range r.IDs {
+		if err == nil {
+			var one *Skill
+			if one, err = s.count(ctx, p, id, r.Succeeded, false); err == nil {
+				out = append(out, *one)
+			}
+		}
+	}
+	return out, err
+}
+
+// count counts one use of a skill, and decides about it.
+func (s Skills) count(ctx context.Context, p backends.Partition, id string, helped, verified bool) (out *Skill, err error) {
+	err = keeper.Retry(ctx, func() error {
+		records, err := s.keeper.Records(ctx, p, id)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 || records[0].Kind != backends.KindSkill {
+			return fmt.Errorf("task: skill %s: %w", id, backends.ErrNotFound)
+		}
+		r := &records[0]
+		b := &store.Batch{}
+		freq, utility := number(&r.Memory, metaFreq)+1, number(&r.Memory, metaUtility)
+		if helped {
+			utility++
+		}
+		r.Metadata[metaFreq], r.Metadata[metaUtility] = freq, utility
+		switch {
+		case !r.Active():
+		case withdrawing.forgets(freq, utility):
+			r.Metadata[metaState], r.Invalidated, r.Updated = string(Withdrawn), s.keeper.Now(), s.keeper.Now()
+		case r.Metadata[metaState] != string(Proved) && (verified || utility >= provedBy):
+			r.Metadata[metaState] = string(Proved)
+			if b.Mutations, err = s.replaced(ctx, p, r); err != nil {
+				return err
+			}
+		}
+		put := store.Put(r)
+		put.Expect, put.Actor = r.Version, s.config.Author
+		b.Mutations = append([]store.Mutation{put}, b.Mutations...)
+		_, err = s.keeper.Commit(ctx, p, b, nil)
+		out = skillOf(&r.Memory)
+		return err
+	})
+	return out, err
+}
+
+// replaced returns what has a skill that is proved now take the place of those of its name.
+func (s Skills) replaced(ctx context.Context, p backends.Partition, by *store.Record) ([]store.Mutation, error) {
+	all, err := s.all(ctx, p)
+	var out []store.Mutation
+	for _, m := range all {
+		if m.ID != by.ID && m.Metadata[metaName] == by.Metadata[metaName] {
+			end := store.Supersede(m.ID, by)
+			end.Expect, end.Actor = m.Version, s.config.Author
+			out = append(out, end)
+		}
+	}
+	return out, err
+}
+
+// all returns the proved skills of a workspace.
+func (s Skills) all(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
+	all, err := s.keeper.All(ctx, p)
+	return slices.DeleteFunc(slices.Clone(all), func(m *backends.Memory) bool {
+		return m.Kind != backends.KindSkill || !m.Active() || m.Expired(s.keeper.Now()) || m.Metadata[metaState] != string(Proved)
+	}), err
+}
+
+// Find returns the skills of a workspace that help with a task, the best first, at most topK: those
+// that proved themselves, with drafts also those that are to be tried.
+func (s Skills) Find(ctx context.Context, scope backends.Scope, task string, topK int, drafts bool) ([]Skill, error) {
+	scope, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	q := &backends.SearchRequest{Scope: scope, Query: task, TopK: topK, Kinds: []backends.Kind{backends.KindSkill}}
+	if offered := Offered(); !drafts {
+		q.Filter = &offered
+	}
+	found, err := s.keeper.Search(ctx, p, q)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Skill, len(found.Hits))
+	for i := range found.Hits {
+		out[i] = *skillOf(&found.Hits[i].Memory)
+	}
+	return out, nil
+}

@@ -1,0 +1,163 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package task
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// The form of a folder of skills: one folder a skill, with a file of this name, as Eino's skill
+// middleware and others read them.
+const (
+	skillFile     = "SKILL.md"
+	maxSkillBytes = 64 << 10
+	maxSkills     = 1000 // folders that are looked at
+)
+
+// frontMatter opens a SKILL.md.
+type frontMatter struct {
+	Name        string         `yaml:"name"`
+	Description string         `yaml:"description"`
+	Tools       []string       `yaml:"tools,omitempty"`
+	Metadata    map[string]any `yaml:"metadata,omitempty"`
+}
+
+// WriteDir writes the proved skills of a workspace into a folder, which is made if need be: each
+// as NAME/SKILL.md. It returns how many. Files of the same names are written over, and nothing
+// outside of the folder, whatever links are in it.
+func (s Skills) WriteDir(ctx context.Context, scope backends.Scope, dir string) (int, error) {
+	_, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.all(ctx, p)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
+		return 0, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = root.Close() }()
+	for i, m := range all {
+		skill := skillOf(m)
+		head, err := yaml.Marshal(frontMatter{folderOf(skill), text.Truncate(skill.WhenToUse, 1024), skill.Tools, map[string]any{"title": skill.Name, "uses": skill.Uses, "successes": skill.Successes}})
+		if err == nil {
+			err = root.MkdirAll(folderOf(skill), 0o755)
+		}
+		if err == nil {
+			err = root.WriteFile(path.Join(folderOf(skill), skillFile), []byte("---\n"+string(head)+"---\n\n"+m.Text+"\n"), 0o644)
+		}
+		if err != nil {
+			return i, fmt.Errorf("task: writing skill %q: %w", skill.Name, err)
+		}
+	}
+	return len(all), nil
+}
+
+var notOfFolder = regexp.MustCompile(`[^a-z0-9]+`)
+
+// folderOf returns the name of a skill as a folder may have it: of other scripts its id.
+func folderOf(s *Skill) string {
+	name := strings.Trim(notOfFolder.ReplaceAllString(strings.ToLower(s.Name), "-"), "-")
+	return cmp.Or(strings.Trim(text.TruncateBytes(name, 64), "-"), "skill-"+s.ID[:8])
+}
+
+// ReadDir stores the skills of a folder, one SKILL.md a folder in it, as drafts, or with proved
+// as proved ones: for what a person wrote and vouches for. It returns them as they are stored.
+// Folders without a SKILL.md, and links to folders, are left out; a file that is a link out of the
+// folder, has more than 64 KiB, or is no SKILL.md is an error that names it, beside the skills before it.
+func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, proved bool) ([]Skill, error) {
+	scope, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
+	if err == nil {
+		err = s.keeper.Allow(ctx, backends.OpAdd, scope, p, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	var vouch func(context.Context, *Skill) (bool, error)
+	if proved {
+		vouch = func(context.Context, *Skill) (bool, error) { return true, nil }
+	}
+	var out []Skill
+	for _, e := range entries[:min(len(entries), maxSkills)] {
+		name := path.Join(e.Name(), skillFile)
+		if _, err := root.Stat(name); !e.IsDir() || os.IsNotExist(err) {
+			continue
+		}
+		written, err := readSkill(root, name)
+		if err == nil {
+			var one *Skill
+			if one, err = s.add(ctx, p, s.memory(scope, p, written), vouch); err == nil {
+				out = append(out, *one)
+			}
+		}
+		if err != nil {
+			return out, fmt.Errorf("task: %s: %w", name, err)
+		}
+	}
+	return out, nil
+}
+
+// readSkill reads one file.
+func readSkill(root *os.Root, name string) (*procedure, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(f, maxSkillBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	head, body, ok := bytes.Cut(bytes.TrimPrefix(bytes.TrimSpace(raw), []byte("---\n")), []byte("\n---"))
+	var of frontMatter
+	switch err := yaml.Unmarshal(head, &of); {
+	case len(raw) > maxSkillBytes:
+		return nil, fmt.Errorf("%w: more than %d bytes", backends.ErrInvalid, maxSkillBytes)
+	case !ok || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("---")):
+		return nil, fmt.Errorf("%w: it does not begin with a front matter between lines of ---", backends.ErrInvalid)
+	case err != nil:
+		return nil, fmt.Errorf("%w: its front matter: %w", backends.ErrInvalid, err)
+	case !text.HasWords(of.Name) || !text.HasWords(of.Description) || !text.HasWords(string(body)):
+		return nil, fmt.Errorf("%w: it needs a name, a description and steps", backends.ErrInvalid)
+	}
+	title, _ := of.Metadata["title"].(string)
+	out := &procedure{Name: cmp.Or(title, of.Name), WhenToUse: of.Description, Tools: of.Tools}
+	for line := range strings.Lines(string(body)) {
+		if line = stepNumber.ReplaceAllString(strings.TrimSpace(line), ""); line != "" {
+			out.Steps = append(out.Steps, line)
+		}
+	}
+	return out, nil
+}
+
+var stepNumber = regexp.MustCompile(`^\d+\. `)
