@@ -186,6 +186,7 @@ const (
 func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []ranked {
 	best.floor = math.Inf(-1)
 	consider := func(c *candidate, value float64) {
+		value = f.weigh(c.doc.memory, value)
 		if c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(value) {
 			return
 		}

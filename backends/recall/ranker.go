@@ -253,6 +253,11 @@ type Config struct {
 	// Without names signals that are left out: see [Signals]. Optional. Defaults to none.
 	Without []string
 
+	// Weights change the order by other things than what is asked for, such as [Recency] and
+	// [Importance]. On LoCoMo recency costs recall, and importance, as novelty, brings some: see
+	// examples/bench. Optional. Defaults to none.
+	Weights []Weight
+
 	// Rewriter adds to what a search looks for. Optional. Defaults to none.
 	Rewriter Rewriter
 	// RewriteTimeout is how long a search waits for the Rewriter, at most; it never takes more

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -108,6 +109,8 @@ const (
 // scores are by slot, and the zero of scratch between searches.
 type field struct {
 	signals  // those that may add something
+	weights  []Weight
+	now      time.Time
 	x        *index
 	s        *scratch
 	speaker  string    // the only one whom the query names
@@ -126,7 +129,7 @@ type field struct {
 
 // field lists the eligible memories that have a score, by their words or by a signal.
 func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *field {
-	f := &field{x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
+	f := &field{weights: r.config.Weights, now: q.eligible.at, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
 	f.signals = signals{own: active(f, r.signals.own), handed: active(f, r.signals.handed), session: r.signals.session, dates: r.signals.dates}
 	top := topScores{size: givers, scores: s.top[:0]}
 	for _, slot := range s.matched {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/testredis"
@@ -133,7 +134,7 @@ func TestLocomoAnchors(t *testing.T) {
 		s, err := openSQLite(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, tt.store(t.Context(), s))
-		found, err := tt.rank(t.Context(), s)
+		found, err := tt.rank(t.Context(), s, func(*recall.Config) {})
 		require.NoError(t, err)
 		require.NoError(t, s.remove())
 		t.Log(found.FoundCells()...)

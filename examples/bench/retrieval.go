@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -62,14 +63,17 @@ func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err
 	row := func(label string, of trial.Scores) {
 		trial.Row(b.out, append([]any{label + a.name}, of.FoundCells()...)...)
 	}
-	rank := func(label string, without ...string) (all trial.Scores) {
+	change := func(label string, change func(*recall.Config)) (all trial.Scores) {
 		if err != nil {
 			return nil
 		}
-		if all, err = a.rank(ctx, s, without...); err == nil {
+		if all, err = a.rank(ctx, s, change); err == nil {
 			row(label, all)
 		}
 		return all
+	}
+	rank := func(label string, without ...string) trial.Scores {
+		return change(label, func(c *recall.Config) { c.Without = without })
 	}
 	all := rank("all signals")
 	all.ByCategory(func(name string, of trial.Scores) { row("all signals, "+name, of) })
@@ -88,8 +92,21 @@ func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err
 		rank(signal+" alone", slices.DeleteFunc(recall.Signals(), func(other string) bool { return other == signal })...)
 		rank("without "+signal, signal)
 	}
+	for _, w := range []struct {
+		label string
+		recall.Weight
+	}{
+		{"recency of MemoryBank", recall.Recency(recall.MemoryBank, weighed)},
+		{"recency of Generative Agents", recall.Recency(recall.GenerativeAgents, weighed)},
+		{"importance, as novelty", recall.Importance(weighed)},
+	} {
+		change(fmt.Sprintf("%s, %.0f %%", w.label, 100*weighed), func(c *recall.Config) { c.Weights = []recall.Weight{w.Weight} })
+	}
 	return err
 }
+
+// weighed is the share of what a memory is worth that a weight decides about.
+const weighed = 0.3
 
 // changed returns a copy with something done to each turn.
 func changed(all []trial.Conversation, do func(*trial.Turn)) []trial.Conversation {
@@ -105,11 +122,18 @@ func changed(all []trial.Conversation, do func(*trial.Turn)) []trial.Conversatio
 
 // store stores each conversation in a partition of its own, a thousand turns at a time.
 func (a *arm) store(ctx context.Context, records store.Records) error {
+	words, err := recall.NewWords()
+	if err != nil {
+		return err
+	}
 	for user, c := range a.conversations {
+		seen := map[string]bool{}
 		for turns := range slices.Chunk(c.Turns, 1000) {
 			batch := &store.Batch{}
 			for i := range turns {
-				batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: memoryOf(&turns[i])}))
+				m := memoryOf(&turns[i])
+				m.Quality = novelty(seen, words.Of(m.Text))
+				batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: m}))
 			}
 			if _, err := records.Apply(ctx, userOf(user), batch); err != nil {
 				return fmt.Errorf("%s: %w", c.ID, err)
@@ -117,6 +141,19 @@ func (a *arm) store(ctx context.Context, records store.Records) error {
 		}
 	}
 	return nil
+}
+
+// novelty returns how many of the words were not seen so far, 0 to 1: importance without a model.
+func novelty(seen, words map[string]bool) *float64 {
+	unseen := 0.0
+	for w := range words {
+		if !seen[w] {
+			seen[w] = true
+			unseen++
+		}
+	}
+	share := unseen / float64(max(1, len(words)))
+	return &share
 }
 
 func memoryOf(t *trial.Turn) backends.Memory {
@@ -128,15 +165,22 @@ func memoryOf(t *trial.Turn) backends.Memory {
 	return backends.Memory{ID: t.ID, Kind: kind, Text: t.Text, WhenToUse: t.Use, Observed: t.Time, Origin: origin}
 }
 
-// rank has package recall rank what is stored for each question, with its defaults but for some
-// signals.
-func (a *arm) rank(ctx context.Context, records store.Records, without ...string) (out trial.Scores, err error) {
-	ranker, err := recall.New(ctx, &recall.Config{Records: records, Without: without})
+// rank has package recall rank what is stored for each question, when its conversation is over,
+// with its defaults but for a change.
+func (a *arm) rank(ctx context.Context, records store.Records, change func(*recall.Config)) (out trial.Scores, err error) {
+	var now time.Time
+	cfg := &recall.Config{Records: records, Clock: func() time.Time { return now }}
+	change(cfg)
+	ranker, err := recall.New(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ranker.Close()) }()
 	for user, c := range a.conversations {
+		now = time.Time{}
+		for i := range c.Turns {
+			now = slices.MaxFunc([]time.Time{now, c.Turns[i].Time}, time.Time.Compare)
+		}
 		for _, q := range c.Questions {
 			results, err := find(ctx, ranker, user, q.Text, trial.Depths[len(trial.Depths)-1])
 			if err != nil {
