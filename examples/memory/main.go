@@ -19,6 +19,9 @@
 //	                  -message, or what was said between -from and -to
 //	export FILE       writes all that is held of one, a JSON object a line, into a new file
 //	import FILE       reads what export wrote, into any store
+//	reflect           what tidying would do with the memories of one: -yes does it, -plan FILE
+//	                  does what a plan says that -json printed, -undo PLAN takes it back. A model
+//	                  is asked where OPENAI_API_KEY is set
 //	retain            erases what a rule does not keep, such as -older-than 90 days;
 //	                  -dry-run says what would go
 //	check             reads everything, and says what is damaged or missing
@@ -128,6 +131,10 @@ func commands() []command {
 			moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`")}},
 		{"export", "FILE", "write all that is held of a person into a new file", someone, export, nil},
 		{"import", "FILE", "read what export wrote", all, importFile, nil},
+		{"reflect", "", "tidy the memories of a person or a workspace", someone, reflection, []cli.Flag{
+			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing: the default"}, &cli.BoolFlag{Name: "yes", Usage: "do it"},
+			&cli.StringSliceFlag{Name: "rule", Usage: "by this `RULE` alone, such as duplicates; may be repeated"},
+			&cli.StringFlag{Name: "plan", Usage: "do what the plan in this `FILE` says"}, &cli.StringFlag{Name: "undo", Usage: "take back the plan with this `ID`"}}},
 		{"retain", "", "erase what a rule does not keep", all, retain, []cli.Flag{
 			yes, kinds, &cli.BoolFlag{Name: "dry-run", Usage: "say what would go, and erase nothing"},
 			count("older-than", "what was stored so many `DAYS` ago"), count("ended-for", "what holds no more since so many `DAYS`"),

@@ -166,6 +166,51 @@ func TestARetentionSaysWhatWouldGo(t *testing.T) {
 	})
 }
 
+func TestAPlanIsPrintedDoneAndTakenBack(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	on(t, func(t *testing.T, at string) {
+		db, err := open(t.Context(), at, false)
+		require.NoError(t, err)
+		b, err := mem0.New(t.Context(), &mem0.Config{Store: db})
+		require.NoError(t, err)
+		for i, said := range []string{"Ann is allergic to nuts.", "Ann likes chess.", "Ann likes rowing."} {
+			_, err := b.Remember(t.Context(), backends.Scope{UserID: "ann"}, said, func(r *backends.AddRequest) { r.Messages[0].Time = said0(i) })
+			require.NoError(t, err)
+		}
+		_, err = b.Update(t.Context(), &backends.UpdateRequest{Scope: backends.Scope{UserID: "ann"}, ID: idOf(t, at, "ann", "rowing"), Text: ptr("Ann likes chess")})
+		require.NoError(t, err)
+		require.NoError(t, b.Close(t.Context()))
+		require.NoError(t, db.Close())
+
+		facts := func() int {
+			return strings.Count(calls(t, 0, at, "list", "-user", "ann", "-kind", "fact", "-json"), "\n")
+		}
+		require.Equal(t, 3, facts())
+		printed := calls(t, 0, at, "reflect", "-user", "ann")
+		require.Contains(t, printed, "1. merge (duplicates): the same words")
+		require.Contains(t, printed, "nothing was done")
+		require.Equal(t, printed[strings.Index(printed, "1."):], calls(t, 0, at, "reflect", "-user", "ann", "-dry-run", "-yes", "-rule", "duplicates")[strings.Index(printed, "1."):])
+		require.Equal(t, 3, facts())
+		file := filepath.Join(t.TempDir(), "plan.json")
+		require.NoError(t, os.WriteFile(file, []byte(calls(t, 0, at, "reflect", "-user", "ann", "-json")), 0o600))
+		require.Contains(t, calls(t, 2, at, "reflect", "-user", "bob", "-plan", file), "the plan is about user ann")
+		var applied struct{ Plan string }
+		require.NoError(t, json.Unmarshal([]byte(calls(t, 0, at, "reflect", "-user", "ann", "-plan", file, "-json")), &applied))
+		require.Equal(t, 2, facts())
+		require.Contains(t, calls(t, 0, at, "reflect", "-user", "ann", "-undo", applied.Plan), `"done": 1`)
+		require.Equal(t, 3, facts())
+		require.Contains(t, calls(t, 1, at, "reflect", "-user", "ann", "-undo", applied.Plan), "not found")
+		require.Contains(t, calls(t, 0, at, "reflect", "-user", "ann", "-yes"), `"done": 1`)
+		require.Contains(t, calls(t, 1, at, "reflect", "-user", "ann", "-rule", "magic"), "duplicates")
+		calls(t, 2, at, "reflect")
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// said0 is when the n-th fact was noted down.
+func said0(n int) time.Time { return said.Add(time.Duration(n) * time.Hour) }
+
 func TestDamageIsFound(t *testing.T) {
 	server := miniredis.RunT(t)
 	db := talked(t, "redis://"+server.Addr())

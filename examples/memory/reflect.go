@@ -1,0 +1,73 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/openai"
+	"github.com/einomem/einomem/backends/reflect"
+)
+
+// reflection prints what tidying would do, does it, or takes it back.
+func reflection(ctx context.Context, c *call) (err error) {
+	facts, err := mem0.New(ctx, &mem0.Config{Store: c.db})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, facts.Close(ctx)) }()
+	cfg := &reflect.Config{Backend: backends.Join(facts, c.reme)}
+	if chat, _ := openai.FromEnv(); chat != nil {
+		if cfg.Model, err = openai.NewChatModel(ctx, chat); err != nil {
+			return err
+		}
+	}
+	r, err := reflect.New(cfg)
+	if err != nil {
+		return err
+	}
+	if id := c.String("undo"); id != "" {
+		return c.print(r.Undo(ctx, c.whose.Scope(), id, false))
+	}
+	plan, err := c.plan(ctx, r)
+	if err != nil {
+		return err
+	}
+	if c.String("plan") == "" && (c.Bool("dry-run") || !c.Bool("yes")) {
+		if c.Bool("json") {
+			return c.print(plan, nil)
+		}
+		_, err = fmt.Fprintf(c.out, "%snothing was done: repeat with -yes, or keep the plan by -json and do it by -plan\n", plan)
+		return err
+	}
+	return c.print(r.Apply(ctx, plan, false))
+}
+
+// plan returns the plan in the file that the flags name, which has to be about the same person, or
+// drafts one.
+func (c *call) plan(ctx context.Context, r *reflect.Reflector) (*reflect.Plan, error) {
+	file := c.String("plan")
+	if file == "" {
+		q := &reflect.Request{Scope: c.whose.Scope()}
+		for _, rule := range c.StringSlice("rule") {
+			q.Rules = append(q.Rules, reflect.Rule(rule))
+		}
+		return r.Draft(ctx, q)
+	}
+	plan := &reflect.Plan{}
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(raw, plan)
+	}
+	if err == nil && plan.Partition != *c.whose {
+		err = usage("the plan is about %s, and not about %s", where(plan.Partition), where(*c.whose))
+	}
+	return plan, err
+}
