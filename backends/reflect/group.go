@@ -12,6 +12,7 @@ import (
 	"github.com/viterin/vek/vek32"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -46,7 +47,7 @@ func newPool(ctx context.Context, k *keeper.Keeper, p backends.Partition, memori
 	for i, m := range memories {
 		ids[i] = m.ID
 		out.words = append(out.words, analysis.Of(m.WhenToUse+" "+m.Text))
-		related[i] = analysis.Related(out.words[i])
+		related[i] = analysis.Related(analysis.Of(recall.EmbedText(m))) // of lessons when they help
 		for w := range related[i] {
 			holders[w] = append(holders[w], i)
 		}
@@ -83,8 +84,10 @@ func newPool(ctx context.Context, k *keeper.Keeper, p backends.Partition, memori
 func (p *pool) near(i int, words map[string]bool, holders map[string][]int, rarity func(string) float64, weights []float64) []pair {
 	shared := make([]float64, len(p.memories))
 	for w := range words {
-		for _, j := range holders[w][:min(len(holders[w]), maxHolders)] {
-			shared[j] += rarity(w)
+		if len(holders[w]) <= maxHolders {
+			for _, j := range holders[w] {
+				shared[j] += rarity(w)
+			}
 		}
 	}
 	var best []pair // sorted

@@ -38,21 +38,33 @@ var forms = []struct {
 
 // rules are what all cellars of a family have in common.
 type rules struct {
-	pit  string // ground that is like this gives way
-	form int    // of forms: how the lock wants the colour; never as the task writes it
+	house string // above the cellars of the family, which is what it is known by
+	pit   string // ground that is like this gives way
+	form  int    // of forms: how the lock wants the colour; never as the task writes it
 }
+
+// qualities are all that ground can be like, besides plain.
+func qualities() []string { return slices.Concat(textures, sounds) }
 
 // drawRules draws the rules of a family from a seed.
 func drawRules(seed uint64) rules {
 	r := rand.New(rand.NewPCG(seed, 0))
-	pits := slices.Concat(textures, sounds)
-	return rules{pits[r.IntN(len(pits))], []int{2, 1, 3}[r.IntN(3)]}
+	pits := qualities()
+	out := rules{pit: pits[r.IntN(len(pits))], form: []int{2, 1, 3}[r.IntN(3)]}
+	out.house = houses[0][r.IntN(len(houses[0]))] + houses[1][r.IntN(len(houses[1]))]
+	return out
+}
+
+// houses are the parts of names of houses.
+var houses = [2][]string{
+	strings.Fields("Raven Thorn Ash Wolf Elm Stone Marsh Crow Hazel Frost Moon Oak Salt Bramble Heron Kestrel"),
+	strings.Fields("moor field gate hall mere ford wick combe stead leigh holt barrow"),
 }
 
 // other draws the rules of another family, which shares none with r.
 func (r rules) other(seed uint64) rules {
 	for ; ; seed++ {
-		if o := drawRules(seed); o.pit != r.pit && o.form != r.form {
+		if o := drawRules(seed); o.pit != r.pit && o.form != r.form && o.house != r.house {
 			return o
 		}
 	}
@@ -188,13 +200,13 @@ func (c *cellar) sight(p point) string { return cmp.Or(c.cells[p], wallSight) }
 func (c *cellar) pitAt(p point) bool { return slices.Contains(sorts(c.cells[p]), c.rules.pit) }
 
 // taskFormat is the task of an attempt: what is to be done, and nothing of the rules.
-const taskFormat = "You are in cellar %s %d by %d cells, dark, with ground that does not hold everywhere. " +
+const taskFormat = "You are below %s in cellar %s %d by %d cells, dark, with ground that does not hold everywhere. " +
 	"You stand at (%d,%d); x grows to the east, y to the south. Take the key at (%d,%d), open the %s door at (%d,%d) with it, " +
 	"and reach the exit at (%d,%d) behind it. You have %d strength: an inspection takes 2, a call that fails 4, all else 1."
 
 // task is the task of an attempt: of several, it says which one this is.
 func (c *cellar) task(n, of int) string {
-	task := fmt.Sprintf(taskFormat, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.key.X, c.key.Y,
+	task := fmt.Sprintf(taskFormat, c.rules.house, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.key.X, c.key.Y,
 		c.colour, c.door.X, c.door.Y, c.exit.X, c.exit.Y, c.strength)
 	if of > 1 {
 		task += fmt.Sprintf(" This is attempt %d of %d.", n, of)
@@ -211,6 +223,7 @@ type visit struct {
 	hasKey, open, over bool
 	score              float64 // 1 for a visitor who got out
 	failures           int     // calls that failed
+	told               int     // tokens of memory that the attempt began with
 }
 
 // view is what a tool answers. All but a visitor's place may be missing.

@@ -36,9 +36,14 @@ func TestMemoryHelpsAndAnotherFamilysDoesNot(t *testing.T) {
 			assert.GreaterOrEqual(t, s.better(a.name, a.than), most, a.name)
 		}
 	}
-	_, _, failed := s.means("task memory")
-	_, _, spared := s.means("task and tool memory")
+	learnt, _, failed, told := s.means("task memory")
+	_, _, spared, _ := s.means("task and tool memory")
 	assert.Less(t, spared, failed, "tool memory spares calls that fail")
+	tidied, _, _, _ := s.means("reflected")
+	assert.GreaterOrEqual(t, tidied, learnt)
+	skilled, _, _, shown := s.means("skills")
+	assert.GreaterOrEqual(t, skilled, learnt)
+	assert.LessOrEqual(t, shown, told/3, "a skill is shorter than the lessons it is made of")
 
 	var first, second strings.Builder
 	s.print(&first)
@@ -54,27 +59,29 @@ func TestMemoryHelpsAndAnotherFamilysDoesNot(t *testing.T) {
 	require.ErrorContains(t, (&series{}).run(t.Context()), "-seeds")
 }
 
-// known returns all that the workspace holds.
-func (a *agent) known(t *testing.T) (all []backends.Memory) {
+// known returns what the workspace holds about the tools and the cellars of a house.
+func (a *agent) known(t *testing.T, of rules) (all []backends.Memory) {
 	for r := (&backends.ListRequest{Scope: scope("")}); ; {
 		page, err := a.backend.List(t.Context(), r)
 		require.NoError(t, err)
 		all = append(all, page.Memories...)
 		if r.Cursor = page.Next; r.Cursor == "" {
-			return all
+			return slices.DeleteFunc(all, func(m backends.Memory) bool {
+				return m.Kind == backends.KindTask && !strings.Contains(m.WhenToUse, of.house+" ")
+			})
 		}
 	}
 }
 
 func TestWhatIsLearntAreTheRulesOfTheFamily(t *testing.T) {
-	c := newCourse(2, 8, 1)
+	c := newCourse(3, 10, 1)
 	for _, a := range []*arm{{tools: true}, {tools: true, foreign: true}} {
 		want := map[bool]rules{false: c.train[0].rules, true: c.foreign[0].rules}[a.foreign]
 		var texts []string
 		used := 0
 		require.NoError(t, a.withMemory(t.Context(), func(trained *agent) error {
 			require.NoError(t, trained.train(t.Context(), c))
-			for _, m := range trained.known(t) {
+			for _, m := range trained.known(t, want) {
 				texts = append(texts, strings.ToLower(m.Text))
 				if n, _ := m.Metadata["freq"].(float64); n > 0 {
 					used++
@@ -98,6 +105,8 @@ func TestWithoutTrainingMemoryChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	empty, err := (&arm{attempts: 1, memory: true, tools: true}).play(t.Context(), c)
 	require.NoError(t, err)
+	assert.Positive(t, empty.told, "what is known of other houses")
+	empty.told = 0
 	assert.Equal(t, bare, empty)
 }
 
@@ -107,7 +116,7 @@ func TestMemoriesWithTheirWordsShuffledDoNotHelp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	require.NoError(t, (&arm{tools: true}).withMemory(t.Context(), func(trained *agent) error {
 		require.NoError(t, trained.train(t.Context(), c))
-		for _, known := range trained.known(t) {
+		for _, known := range trained.known(t, c.train[0].rules) {
 			assert.Contains(t, []backends.Kind{backends.KindTask, backends.KindTool}, known.Kind)
 			words := strings.Fields(known.Text)
 			straight = append(straight, schema.UserMessage(known.Text))
@@ -120,6 +129,7 @@ func TestMemoriesWithTheirWordsShuffledDoNotHelp(t *testing.T) {
 		for _, at := range c.test {
 			v, _, err := (&agent{arm: arms[0]}).attempt(t.Context(), at, at.task(1, 1), known...)
 			require.NoError(t, err)
+			v.told = 0
 			r.add(v)
 		}
 		return r
@@ -130,13 +140,13 @@ func TestMemoriesWithTheirWordsShuffledDoNotHelp(t *testing.T) {
 
 func TestMeansAndDeviations(t *testing.T) {
 	s := &series{seeds: 3, test: 4, results: []map[string]result{
-		{"a": {1, 8}, "b": {1, 0}}, {"a": {2, 0}, "b": {3, 0}}, {"a": {3, 4}, "b": {4, 0}},
+		{"a": {1, 8, 2, 9}, "b": {1, 0, 4, 0}}, {"a": {2, 0, 4, 0}, "b": {3, 0, 4, 0}}, {"a": {3, 4, 4, 18}, "b": {4, 0, 4, 0}},
 	}}
-	mean, sd, failures := s.means("a")
-	assert.Equal(t, []float64{50, 25, 1}, []float64{mean, sd, failures})
+	mean, sd, failures, told := s.means("a")
+	assert.Equal(t, []float64{50, 25, 1, 3}, []float64{mean, sd, failures, told})
 	assert.Equal(t, 2, s.better("b", "a"))
-	s = &series{seeds: 1, test: 4, results: []map[string]result{{"a": {3, 0}}}}
-	mean, sd, _ = s.means("a")
+	s = &series{seeds: 1, test: 4, results: []map[string]result{{"a": {3, 0, 4, 0}}}}
+	mean, sd, _, _ = s.means("a")
 	assert.Equal(t, []float64{75, 0}, []float64{mean, sd}, "one seed does not deviate")
 }
 
@@ -266,7 +276,7 @@ func TestStrengthEnds(t *testing.T) {
 // The task, and what the tools answer in a corridor, where the key lies behind mossy ground, and
 // beside the door.
 var (
-	escape   = fmt.Sprintf(taskFormat, "1-001:", 5, 3, 0, 1, 3, 1, "blue", 2, 1, 4, 2, 40)
+	escape   = fmt.Sprintf(taskFormat, "Oakfield", "1-001:", 5, 3, 0, 1, 3, 1, "blue", 2, 1, 4, 2, 40)
 	corridor = near(image.Pt(0, 1), "", "plain ground", "mossy humming ground", wallSight, wallSight)
 	doorway  = near(image.Pt(1, 1), tookKey, wallSight, doorSight, wallSight, "plain ground")
 )
@@ -315,6 +325,8 @@ func TestThePlayerGoesByTheMemoriesInTheContext(t *testing.T) {
 		"Do not step on mossy ground.\n- Mossy ground holds.":                straight,
 		"Do not step on mossy ground.\n- Humming ground holds.":              around,
 		"Inspect ground of a sort that you have not stood on before.":        `inspect {"direction":"east"}`,
+		"Do not step on mossy ground. (when: in a cellar below Oakfield)":    around,
+		"Do not step on mossy ground. (when: in a cellar below Ashmoor)":     straight,
 	} {
 		assert.Equal(t, want, next(t, note, "look", "{}", corridor), note)
 	}
@@ -397,6 +409,25 @@ func TestTheTeacherExtractsAndJudges(t *testing.T) {
 	judged := answer(t, "judge_experiences", fenced("data-candidates", "candidate 1\nexperience:\n  a\ncandidate 2\nexperience:\n  b"))["judgements"]
 	assert.Equal(t, []any{1.0, 2.0}, fields(judged, "candidate"))
 	assert.Equal(t, []any{true, true}, fields(judged, "is_valid"))
+}
+
+func TestTheTeacherWritesSkillsAndReflects(t *testing.T) {
+	lessons := "experience 1\n  When to use: in a cellar below Oakfield where it is dark\n  Do not step on icy ground: it gave way.\n" +
+		"experience 2\n  When to use: in a cellar below Oakfield where it is dark\n  Do not step on soft ground: it gave way.\n" +
+		"experience 3\n  When to use: in a cellar below Oakfield where it is dark\n  Soft ground holds.\n" +
+		"experience 4\n  When to use: in a cellar below Ashmoor\n  Do not step on steep ground: it gave way.\n"
+	skill := answer(t, "write_skill", fenced("task", "leave the cellar below Oakfield")+fenced("experiences", lessons)+fenced("attempt", `open_door {"colour":"blue"}, then open_door {"colour":"BLUE"}`))
+	assert.Equal(t, []any{
+		"Go the shortest way to the key, then to the door, then to the exit.", "Do not step on icy ground: go around it.",
+		"In calls of open_door write colour in capital letters.",
+	}, skill["steps"], "what held is not warned of, nor what another house has")
+	assert.Equal(t, "leave cellars below Oakfield", skill["name"])
+
+	said := `{"index":0,"when":"icy","text":"Icy ground holds."}` + "\n" + `{"index":1,"when":"icy","text":"Do not step on icy ground."}` + "\n" + `{"index":2,"when":"soft","text":"Do not step on soft ground."}`
+	operations := answer(t, "reflect", fenced("memories", said))["operations"].([]any)
+	require.Len(t, operations, 1)
+	assert.Equal(t, []any{1.0}, operations[0].(object)["memories"])
+	assert.InDelta(t, 0, operations[0].(object)["keep"], 0)
 }
 
 func TestAGuidelineSaysWhatCallsThatWorkHaveInCommon(t *testing.T) {

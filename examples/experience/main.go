@@ -13,7 +13,9 @@
 // goes by what stands in its context, the teacher reads attempts.
 //
 // Each line of the table is one arm, at the same cellars: without memory, with task memory,
-// with task and tool memory, and, as a control, with the memories of another family.
+// with task and tool memory, with what reflection leaves of task memory, with a skill made of it,
+// and, as a control, with the memories of another family. Every memory also holds what is known
+// of thirty other families, among which it has to find what is about the house at hand.
 //
 // Where to look: memory.go has all that memory needs, and the two lines by which an agent has it.
 package main
@@ -50,6 +52,8 @@ type arm struct {
 	memory   bool   // task memory, learnt from the training cellars
 	tools    bool   // and tool memory
 	forgets  bool   // forgets, after training, what seldom went with success
+	reflects bool   // reflects on it after training
+	skilled  bool   // makes a skill of it after training, and is given that alone
 	foreign  bool   // the training cellars are of another family
 	attempts int    // at each test cellar, at most
 	than     string // the arm without memory that it is compared with, if any, which has as many attempts
@@ -63,6 +67,8 @@ var arms = []*arm{
 	{name: "no memory, told to inspect", request: " " + inspectFirst, attempts: 1},
 	{name: "task memory", memory: true, attempts: 1, than: "no memory"},
 	{name: "task memory, forgetting", memory: true, forgets: true, attempts: 1},
+	{name: "reflected", memory: true, reflects: true, attempts: 1, than: "no memory"},
+	{name: "skills", memory: true, skilled: true, attempts: 1, than: "no memory"},
 	{name: "task and tool memory", memory: true, tools: true, attempts: 1, than: "no memory"},
 	{name: "control: another family's memories", memory: true, tools: true, foreign: true, attempts: 1, than: "no memory"},
 	{name: "no memory, up to 3 attempts", attempts: 3},
@@ -71,13 +77,16 @@ var arms = []*arm{
 
 // course are the cellars of one seed: the same for all arms but for what the control
 // trains on. No test cellar is a training cellar.
-type course struct{ train, foreign, test []*cellar }
+type course struct {
+	seed                 uint64
+	train, foreign, test []*cellar
+}
 
 // foreignSeed sets what the control trains on apart from all that is tested.
 const foreignSeed = 1 << 32
 
 func newCourse(seed uint64, train, test int) *course {
-	c, rules := &course{}, drawRules(seed)
+	c, rules := &course{seed: seed}, drawRules(seed)
 	for n := range train {
 		c.train = append(c.train, drawCellar(rules, seed, n))
 		c.foreign = append(c.foreign, drawCellar(rules.other(seed+1), seed+foreignSeed, n))
@@ -88,12 +97,21 @@ func newCourse(seed uint64, train, test int) *course {
 	return c
 }
 
+// other returns the rules of another family, one of many.
+func (c *course) other(n int) rules {
+	of := c.test[0].rules.other(c.seed + 1000*uint64(n+1))
+	of.house = fmt.Sprint(of.house, n) // no two are the same
+	return of
+}
+
 // result is how an arm did at the test cellars of a course.
-type result struct{ won, failures int }
+type result struct{ won, failures, attempts, told int }
 
 func (r *result) add(v *visit) {
 	r.won += int(v.score)
 	r.failures += v.failures
+	r.attempts++
+	r.told += v.told
 }
 
 // play has an arm train, if it can learn, and then be tested.
@@ -146,32 +164,38 @@ func (s *series) print(out io.Writer) {
 %d others to test on, n = %d an arm; mean ± standard deviation over seeds. One attempt at each cellar, in the last two rows up to 3 at each
 test cellar: there the arm with memory also learns while it is tested (task.Retry). The cellar says whether an attempt succeeded.
 
-| arm | got out | failed calls a cellar | better than no memory |
-|---|---|---|---|
-`, s.seeds, s.train, s.test, s.seeds*s.test)
+Limits: teacher and player agree on fixed phrases, so that what is found is understood, and what is understood is obeyed; words alone
+rank. A memory has to choose among %d others, of %d other houses; the house is named in every task, as a project or a customer would be.
+"told" is how much of memory an attempt began with, in tokens of four characters.
+
+| arm | got out | failed calls a cellar | told | better than no memory |
+|---|---|---|---|---|
+`, s.seeds, s.train, s.test, s.seeds*s.test, others*len(qualities()), others)
 	for _, a := range arms {
-		got, sd, failures := s.means(a.name)
+		got, sd, failures, told := s.means(a.name)
 		better := ""
 		if a.than != "" {
 			better = fmt.Sprintf("on %d of %d seeds", s.better(a.name, a.than), s.seeds)
 		}
-		fmt.Fprintf(out, "| %s | %.1f ± %.1f %% | %.2f | %s |\n", a.name, got, sd, failures, better)
+		fmt.Fprintf(out, "| %s | %.1f ± %.1f %% | %.2f | %.0f | %s |\n", a.name, got, sd, failures, told, better)
 	}
 }
 
 // means returns the share of test cellars that an arm got out of, in percent, over seeds,
-// with the standard deviation of that sample, and how many calls failed at a cellar.
-func (s *series) means(arm string) (got, sd, failures float64) {
+// with the standard deviation of that sample, how many calls failed at a cellar, and what an
+// attempt was told.
+func (s *series) means(arm string) (got, sd, failures, told float64) {
 	n := float64(s.seeds)
 	share := func(r result) float64 { return 100 * float64(r.won) / float64(s.test) }
 	for _, of := range s.results {
 		got += share(of[arm]) / n
 		failures += float64(of[arm].failures) / (float64(s.test) * n)
+		told += float64(of[arm].told) / (float64(max(1, of[arm].attempts)) * n)
 	}
 	for _, of := range s.results {
 		sd += math.Pow(share(of[arm])-got, 2) / max(n-1, 1)
 	}
-	return got, math.Sqrt(sd), failures
+	return got, math.Sqrt(sd), failures, told
 }
 
 // better counts the seeds on which an arm got out of more cellars than another.

@@ -7,17 +7,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
+	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
 )
@@ -37,6 +41,7 @@ type agent struct {
 	*arm
 	backend *reme.Backend                // nil: no memory
 	mem     *middleware.MemoryMiddleware // nil: nothing reaches the agent from memory
+	noted   int                          // tokens of the notes so far
 }
 
 // test has attempts at all test cellars of a course, at each until one succeeds.
@@ -68,19 +73,62 @@ func (a *agent) repeat(ctx context.Context, c *cellar, r *result) error {
 }
 
 // attempt has the agent try a cellar once, with what it knows before the task, if
-// anything. It returns what was said and done.
-func (a *agent) attempt(ctx context.Context, c *cellar, task string, known ...*schema.Message) (*visit, []*schema.Message, error) {
+// anything: a skill takes the place of lessons. It returns what was said and done.
+func (a *agent) attempt(ctx context.Context, c *cellar, at string, known ...*schema.Message) (*visit, []*schema.Message, error) {
 	v := &visit{cellar: c, at: c.start, left: c.strength}
 	runner, err := a.runner(ctx, v)
+	var skill *task.Skill
+	if err == nil && a.skilled && a.mem == nil {
+		skill, known, err = a.skill(ctx, c, at)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	asked := schema.UserMessage(task)
+	for _, m := range known {
+		v.told += tokens(m.Content)
+	}
+	before, asked := a.noted, schema.UserMessage(at)
 	said, err := demomodel.Messages(runner.Run(middleware.WithScope(ctx, scope(c.name)), append(known, asked)))
+	if err == nil && skill != nil {
+		_, err = a.backend.Skills().Record(ctx, outcome(skill, v))
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("cellar %s: %w", c.name, err)
 	}
+	v.told += a.noted - before
 	return v, append([]*schema.Message{asked}, said...), nil
+}
+
+// outcome is how an attempt with a skill ended: one that fails is withdrawn.
+func outcome(s *task.Skill, v *visit) *task.SkillOutcome {
+	return &task.SkillOutcome{Scope: scope(""), IDs: []string{s.ID}, Succeeded: v.score == 1}
+}
+
+// tokens estimates the size of a text.
+func tokens(text string) int { return utf8.RuneCountInString(text) / 4 }
+
+// skill returns the skill for a cellar, of the best that are found: as a model would choose, by
+// when they say that they help. Without one there are lessons.
+func (a *agent) skill(ctx context.Context, c *cellar, query string) (*task.Skill, []*schema.Message, error) {
+	found, err := a.backend.Skills().Find(ctx, scope(""), query, 3, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, s := range found {
+		if strings.HasSuffix(s.WhenToUse, "below "+c.rules.house) {
+			return &found[i], []*schema.Message{told(&s)}, nil
+		}
+	}
+	lessons, err := a.backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope(""), Query: query, TopK: topK})
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, []*schema.Message{schema.UserMessage(lessons.Answer)}, nil
+}
+
+// told is a skill as a message.
+func told(s *task.Skill) *schema.Message {
+	return schema.UserMessage(s.WhenToUse + ":\n" + strings.Join(s.Steps, "\n"))
 }
 
 // runner returns what runs an agent with the tools of a visit, and with memory where a.mem
@@ -102,12 +150,31 @@ func (a *agent) runner(ctx context.Context, v *visit) (*adk.Runner, error) {
 	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: inner}), err
 }
 
-// topK is how many memories an attempt begins with: more than there will be.
-const topK = 30
+// topK is how many memories an attempt begins with: a few more than a house has, out of hundreds.
+const topK = 15
+
+// others is how many other houses there is something known of, and a skill for each.
+const others = 30
+
+// crowd fills the workspace with lessons about other houses.
+func (a *agent) crowd(ctx context.Context, c *course) error {
+	r := &task.SummaryRequest{Scope: scope("")}
+	for n := range others {
+		of := c.other(n)
+		for _, q := range qualities() {
+			e := experience(of.house, q, q != of.pit)
+			r.Candidates = append(r.Candidates, backends.Memory{WhenToUse: e["when_to_use"].(string), Text: e["experience"].(string)})
+		}
+	}
+	_, err := a.backend.Task().Summarize(ctx, r)
+	return err
+}
+
+const workspace = "cellars"
 
 // scope is where the memories are; the attempts at a cellar are a session.
 func scope(session string) backends.Scope {
-	return backends.Scope{AgentID: agentName, Workspace: "cellars", SessionID: session}
+	return backends.Scope{AgentID: agentName, Workspace: workspace, SessionID: session}
 }
 
 // withMemory gives an agent a memory, which ends with use: a file instead of ":memory:",
@@ -127,60 +194,114 @@ func (a *arm) withMemory(ctx context.Context, use func(*agent) error) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, backend.Close(ctx)) }()
+	remembers := &agent{arm: a, backend: backend}
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend, Mode: modes.StaticControl, TopK: topK, NoteTokens: 4000, AwaitWrite: true,
+		Threshold:   -1,   // a task has many words that no lesson has
 		AgentMemory: true, // the agent works for nobody in particular
 		RecordTool:  func(string) bool { return a.tools },
+		OnNote:      func(_ context.Context, n hooks.Note) { remembers.noted += tokens(n.Text) },
 	})
 	if err != nil {
 		return err
 	}
+	remembers.mem = mem
 	defer func() { err = errors.Join(err, mem.Close(ctx)) }()
-	return use(&agent{arm: a, backend: backend, mem: mem})
+	return use(remembers)
 }
 
-// train learns from an attempt at each cellar. In the end it forgets what did not prove
-// itself, if the arm does that.
+// train learns from an attempt at each cellar, beside what is known of other houses, and makes of
+// it what the arm is about.
 func (a *agent) train(ctx context.Context, c *course) error {
 	cellars := c.train
 	if a.foreign {
 		cellars = c.foreign
 	}
+	if err := a.crowd(ctx, c); err != nil {
+		return err
+	}
+	var succeeded []task.Trajectory
 	for _, at := range cellars {
-		if err := a.learn(ctx, at); err != nil {
+		said, score, err := a.learn(ctx, at)
+		if err != nil {
+			return err
+		}
+		if score == 1 {
+			succeeded = append(succeeded, task.Trajectory{Messages: said, Score: score})
+		}
+	}
+	switch {
+	case a.forgets:
+		_, err := a.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: scope("")})
+		return err
+	case a.reflects:
+		return a.reflect(ctx)
+	case a.skilled:
+		return a.makeSkill(ctx, c, succeeded)
+	}
+	return nil
+}
+
+// reflect tidies the workspace until there is nothing left to do: a lesson falls by its second
+// vote.
+func (a *agent) reflect(ctx context.Context) error {
+	r, err := reflect.New(&reflect.Config{Backend: a.backend, Model: teacher()})
+	for range 2 {
+		var plan *reflect.Plan
+		if err == nil {
+			plan, err = r.Draft(ctx, &reflect.Request{Scope: backends.Scope{Workspace: workspace}})
+		}
+		if err == nil {
+			_, err = r.Apply(ctx, plan, false)
+		}
+	}
+	return err
+}
+
+// makeSkill drafts a skill, and has it proved by an attempt at a training cellar, beside the skills
+// for other houses. From then on the agent is given it, and no lessons, while it does well.
+func (a *agent) makeSkill(ctx context.Context, c *course, succeeded []task.Trajectory) error {
+	for n := range others {
+		of := c.other(n)
+		skill := procedure(of.house, []string{of.pit}, forms[of.form].name)
+		if _, err := a.backend.Skills().Add(ctx, scope(""), skill, true); err != nil {
 			return err
 		}
 	}
-	if !a.forgets {
-		return nil
-	}
-	_, err := a.backend.Task().Forget(ctx, &task.ForgetRequest{Scope: scope("")})
+	bare, at := &agent{arm: &arm{attempts: 1}}, c.train[0]
+	_, err := a.backend.Skills().Draft(ctx, &task.DraftRequest{
+		Scope: scope(""), Task: "find the way out of a cellar below " + at.rules.house, Trajectories: succeeded, TopK: topK,
+		Verify: func(ctx context.Context, s *task.Skill) (bool, error) {
+			v, _, err := bare.attempt(ctx, at, at.task(1, 1), told(s))
+			return err == nil && v.score == 1, err
+		},
+	})
+	a.mem = nil
 	return err
 }
 
 // learn has an attempt with what is known so far, and learns from it.
-func (a *agent) learn(ctx context.Context, c *cellar) error {
+func (a *agent) learn(ctx context.Context, c *cellar) ([]*schema.Message, float64, error) {
 	scope := scope(c.name)
 	known, err := a.backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: c.task(1, 1), TopK: topK})
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	v, _, err := a.attempt(ctx, c, c.task(1, 1))
+	v, said, err := a.attempt(ctx, c, c.task(1, 1))
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	if _, err = a.mem.RecordOutcome(ctx, &backends.OutcomeRequest{Scope: scope, Score: v.score}); err != nil {
-		return err
+		return nil, 0, err
 	}
 	_, err = a.backend.Task().Record(ctx, &task.RecordRequest{Scope: scope, IDs: known.IDs(), AllUseful: v.score == 1})
 	if err != nil || !a.tools {
-		return err
+		return said, v.score, err
 	}
-	if err = a.mem.Flush(ctx); err != nil {
-		return err
+	if err = a.mem.Flush(ctx); err == nil {
+		_, err = a.backend.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: scope})
 	}
-	_, err = a.backend.Tools().Summarize(ctx, &tool.SummaryRequest{Scope: scope})
-	return err
+	return said, v.score, err
 }
 
 // retry has attempts of which each knows what those before it taught: that stays if one

@@ -41,7 +41,7 @@ func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, 
 
 // scene is what the messages of an attempt say.
 type scene struct {
-	task           string
+	task, house    string
 	width, height  int
 	colour         string // of the door
 	at             point
@@ -69,6 +69,15 @@ func newScene() *scene {
 // read returns what messages say.
 func read(messages []*schema.Message) *scene {
 	s := newScene()
+	for _, m := range messages { // what is known may stand in front of the task
+		var name string
+		if n, _ := fmt.Sscanf(m.Content, taskFormat, &s.house, &name, &s.width, &s.height, &s.at.X, &s.at.Y, &s.key.X, &s.key.Y,
+			&s.colour, &s.door.X, &s.door.Y, &s.out.X, &s.out.Y); n == 13 {
+			s.task = m.Content
+		}
+	}
+	house, _, _ := strings.Cut(strings.TrimPrefix(s.task, "You are below "), " ")
+	s.house = strings.ToLower(house)
 	arguments := map[string]string{} // of calls, by id
 	for _, m := range messages {
 		for _, c := range m.ToolCalls {
@@ -79,11 +88,6 @@ func read(messages []*schema.Message) *scene {
 			s.result(arguments[m.ToolCallID], m.Content)
 		case schema.System, schema.User:
 			s.heed(m.Content)
-			var name string
-			if n, _ := fmt.Sscanf(m.Content, taskFormat, &name, &s.width, &s.height, &s.at.X, &s.at.Y, &s.key.X, &s.key.Y,
-				&s.colour, &s.door.X, &s.door.Y, &s.out.X, &s.out.Y); n == 12 {
-				s.task = m.Content
-			}
 		}
 	}
 	return s
@@ -94,11 +98,19 @@ func read(messages []*schema.Message) *scene {
 var (
 	avoidAdvice = regexp.MustCompile(`do not step on (\w+) ground`)
 	holdsAdvice = regexp.MustCompile(`(\w+) ground holds`)
+	below       = regexp.MustCompile(`below (\w+)`)
 )
 
 // heed reads what memories, the instruction or a tool's description say.
 func (s *scene) heed(text string) {
-	text = strings.ToLower(text)
+	for line := range strings.Lines(strings.ReplaceAll(strings.ToLower(text), "\n  experience:", "")) {
+		if m := below.FindStringSubmatch(line); m == nil || m[1] == s.house || s.house == "" { // else it is about another house
+			s.heedLine(line)
+		}
+	}
+}
+
+func (s *scene) heedLine(text string) {
 	for _, m := range avoidAdvice.FindAllStringSubmatch(text, -1) {
 		s.avoid[m[1]] = true
 	}

@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/examples/demomodel"
 )
 
@@ -22,6 +24,7 @@ import (
 //   - When an attempt ended as a place was reached, what the place was said to be like
 //     is suspect, less what was stood on in the same attempt without harm.
 //   - What was stood on without harm holds.
+//   - Of lessons that contradict each other it keeps what held.
 //   - When calls of a tool with some values of its argument worked and with others
 //     failed, it says how the former are written.
 //
@@ -33,6 +36,8 @@ type object = map[string]any
 // answers are what the teacher can be asked, by the tool that the answer is given by.
 var answers = map[string]func(prompt string) object{
 	"extract_experiences": experiences,
+	"write_skill":         skill,
+	"reflect":             reflection,
 	"judge_experiences":   judgements,
 	"tool_guideline":      guideline,
 }
@@ -58,23 +63,98 @@ func experiences(prompt string) object {
 	out := []object{}
 	for _, q := range sorts(s.seen[s.at]) {
 		if s.over && q != "plain" && s.stood[q] == 0 {
-			out = append(out, experience(q, "Do not step on "+q+" ground: it gave way under an attempt, which ended there. Go around it."))
+			out = append(out, experience(houseIn(prompt), q, false))
 		}
 	}
 	held := slices.Sorted(maps.Keys(s.stood))
 	slices.SortStableFunc(held, func(x, y string) int { return s.stood[y] - s.stood[x] })
 	for _, q := range held {
-		out = append(out, experience(q, strings.ToUpper(q[:1])+q[1:]+" ground holds: it was walked on without harm."))
+		out = append(out, experience(houseIn(prompt), q, true))
 	}
 	return object{"experiences": out}
 }
 
+var (
+	houseNamed = regexp.MustCompile(`below (\w+)`)
+	colourIn   = regexp.MustCompile(`"colour":\s*"(\w+)"`)
+)
+
+// houseIn returns the house that a text is about, the first that it names.
+func houseIn(text string) string {
+	if m := houseNamed.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return "some house"
+}
+
 // experience is one thing that an attempt teaches, in the fields by which reme asks for it.
-func experience(quality, text string) object {
+func experience(house, quality string, holds bool) object {
+	text := "Do not step on " + quality + " ground: it gave way under an attempt, which ended there. Go around it."
+	if holds {
+		text = strings.ToUpper(quality[:1]) + quality[1:] + " ground holds: it was walked on without harm."
+	}
 	return object{
-		"when_to_use": "choosing a way through a dark cellar where some ground is " + quality,
+		"when_to_use": "choosing a way through a cellar below " + house + " where some ground is " + quality,
 		"experience":  text, "tags": []string{"ground", quality}, "tools_used": []string{"move"},
 	}
+}
+
+// skill answers how cellars below the house of the task are left: what the experiences of that
+// house warn of, less what held, and how the calls that worked were written.
+func skill(prompt string) object {
+	house, advice, form := houseIn(prompt), newScene(), ""
+	for block := range strings.SplitSeq(prompt, "experience ") {
+		if strings.Contains(block, "below "+house+" ") {
+			advice.heedLine(strings.ToLower(block))
+		}
+	}
+	maps.DeleteFunc(advice.avoid, func(q string, _ bool) bool { return advice.hold[q] })
+	if calls := colourIn.FindAllStringSubmatch(prompt, -1); len(calls) > 0 { // the last of an attempt that succeeded opened the door
+		form = formOf(calls[len(calls)-1][1:], nil)
+	}
+	s := procedure(house, slices.Sorted(maps.Keys(advice.avoid)), form)
+	return object{"name": s.Name, "when_to_use": s.WhenToUse, "steps": s.Steps, "tools": s.Tools}
+}
+
+// procedure is how cellars below a house are left.
+func procedure(house string, avoid []string, form string) *task.Skill {
+	s := &task.Skill{
+		Name: "leave cellars below " + house, WhenToUse: "finding the way out of a cellar below " + house, Tools: []string{"move", "open_door"},
+		Steps: []string{"Go the shortest way to the key, then to the door, then to the exit."},
+	}
+	for _, q := range avoid {
+		s.Steps = append(s.Steps, "Do not step on "+q+" ground: go around it.")
+	}
+	if form != "" {
+		s.Steps = append(s.Steps, "In calls of open_door write colour "+form+".")
+	}
+	return s
+}
+
+// reflection answers which lessons contradict each other: what is said to give way and was
+// walked on, held.
+func reflection(prompt string) object {
+	type lesson struct {
+		Index int
+		When  string
+		Text  string
+	}
+	held, out := map[string]int{}, []object{}
+	var all []lesson
+	for line := range strings.SplitSeq(prompt, "\n") {
+		var l lesson
+		if json.Unmarshal([]byte(line), &l) == nil && l.When != "" {
+			if all = append(all, l); strings.Contains(l.Text, "holds") {
+				held[l.When] = l.Index
+			}
+		}
+	}
+	for _, l := range all {
+		if keep, ok := held[l.When]; ok && keep != l.Index {
+			out = append(out, object{"op": "remove", "memories": []int{l.Index}, "keep": keep, "reason": "it was walked on without harm"})
+		}
+	}
+	return object{"operations": out}
 }
 
 // judgements answers that an attempt bears out what it taught: the candidates stand under

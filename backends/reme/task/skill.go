@@ -110,18 +110,19 @@ func (s Skills) Draft(ctx context.Context, r *DraftRequest) (*Skill, error) {
 	if err != nil {
 		return nil, err
 	}
+	lessons := slices.DeleteFunc(found.Hits, func(h backends.Hit) bool { return h.Score < found.Hits[0].Score/2 }) // of other tasks
 	attempts := slices.DeleteFunc(s.attempts(r.Trajectories, s.config.Threshold), func(a *attempt) bool { return !a.success })
-	if len(attempts)+len(found.Hits) == 0 {
+	if len(attempts)+len(lessons) == 0 {
 		return nil, fmt.Errorf("task: a skill for %q: %w: no attempt succeeded, and the workspace has no lessons about it", r.Task, backends.ErrInvalid)
 	}
-	written, err := s.write(ctx, r.Task, found.Hits, attempts)
+	written, err := s.write(ctx, r.Task, lessons, attempts)
 	if err != nil {
 		return nil, fmt.Errorf("task: a skill: %w", err)
 	}
-	m := s.memory(scope, p, written)
-	for i := range found.Hits {
-		m.Origin.Evidence = append(m.Origin.Evidence, found.Hits[i].ID)
-		keeper.Credit(m, found.Hits[i].From()...)
+	m := s.memory(scope, p, &Skill{Name: written.Name, WhenToUse: written.WhenToUse, Steps: written.Steps, Tools: written.Tools})
+	for i := range lessons {
+		m.Origin.Evidence = append(m.Origin.Evidence, lessons[i].ID)
+		keeper.Credit(m, lessons[i].From()...)
 	}
 	return s.add(ctx, p, m, r.Verify)
 }
@@ -152,8 +153,8 @@ func (s Skills) write(ctx context.Context, task string, lessons []backends.Hit, 
 	return &answer.Value, nil
 }
 
-// memory returns a procedure as it is stored.
-func (s Skills) memory(scope backends.Scope, p backends.Partition, written *procedure) *backends.Memory {
+// memory returns a skill as it is stored, a draft.
+func (s Skills) memory(scope backends.Scope, p backends.Partition, written *Skill) *backends.Memory {
 	var steps []string
 	for _, step := range written.Steps {
 		if step = text.Line(s.redact(step), 1000); step != "" {
@@ -171,6 +172,27 @@ func (s Skills) memory(scope backends.Scope, p backends.Partition, written *proc
 	m.Created = s.keeper.Stamps(1)
 	m.Updated, m.Observed = m.Created, m.Created
 	return m
+}
+
+// Add stores a skill that was written elsewhere, of which Name, WhenToUse, Steps and Tools count: as
+// a draft, or with proved, for what somebody vouches for, as a proved one. One with the same words
+// is returned as it is.
+func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved bool) (*Skill, error) {
+	scope, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
+	if err == nil {
+		err = s.keeper.Allow(ctx, backends.OpAdd, scope, p, nil)
+	}
+	if err == nil && (!text.HasWords(of.Name) || !text.HasWords(of.WhenToUse) || len(of.Steps) == 0) {
+		err = fmt.Errorf("task: a skill: %w: it needs a name, when to use it, and steps", backends.ErrInvalid)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var vouch func(context.Context, *Skill) (bool, error)
+	if proved {
+		vouch = func(context.Context, *Skill) (bool, error) { return true, nil }
+	}
+	return s.add(ctx, p, s.memory(scope, p, of), vouch)
 }
 
 // add stores a skill, unless it is there, and has it verified.

@@ -87,13 +87,6 @@ func folderOf(s *Skill) string {
 // Folders without a SKILL.md, and links to folders, are left out; a file that is a link out of the
 // folder, has more than 64 KiB, or is no SKILL.md is an error that names it, beside the skills before it.
 func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, proved bool) ([]Skill, error) {
-	scope, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
-	if err == nil {
-		err = s.keeper.Allow(ctx, backends.OpAdd, scope, p, nil)
-	}
-	if err != nil {
-		return nil, err
-	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -102,10 +95,6 @@ func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, p
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, err
-	}
-	var vouch func(context.Context, *Skill) (bool, error)
-	if proved {
-		vouch = func(context.Context, *Skill) (bool, error) { return true, nil }
 	}
 	var out []Skill
 	for _, e := range entries[:min(len(entries), maxSkills)] {
@@ -116,7 +105,7 @@ func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, p
 		written, err := readSkill(root, name)
 		if err == nil {
 			var one *Skill
-			if one, err = s.add(ctx, p, s.memory(scope, p, written), vouch); err == nil {
+			if one, err = s.Add(ctx, scope, written, proved); err == nil {
 				out = append(out, *one)
 			}
 		}
@@ -128,7 +117,7 @@ func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, p
 }
 
 // readSkill reads one file.
-func readSkill(root *os.Root, name string) (*procedure, error) {
+func readSkill(root *os.Root, name string) (*Skill, error) {
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
@@ -147,11 +136,9 @@ func readSkill(root *os.Root, name string) (*procedure, error) {
 		return nil, fmt.Errorf("%w: it does not begin with a front matter between lines of ---", backends.ErrInvalid)
 	case err != nil:
 		return nil, fmt.Errorf("%w: its front matter: %w", backends.ErrInvalid, err)
-	case !text.HasWords(of.Name) || !text.HasWords(of.Description) || !text.HasWords(string(body)):
-		return nil, fmt.Errorf("%w: it needs a name, a description and steps", backends.ErrInvalid)
 	}
 	title, _ := of.Metadata["title"].(string)
-	out := &procedure{Name: cmp.Or(title, of.Name), WhenToUse: of.Description, Tools: of.Tools}
+	out := &Skill{Name: cmp.Or(title, of.Name), WhenToUse: of.Description, Tools: of.Tools}
 	for line := range strings.Lines(string(body)) {
 		if line = stepNumber.ReplaceAllString(strings.TrimSpace(line), ""); line != "" {
 			out.Steps = append(out.Steps, line)
