@@ -72,10 +72,7 @@ func (b *Backend) copyFor(p, team backends.Partition, m *backends.Memory) backen
 	c.Scope.Workspace = team.ID
 	c.Origin.Speaker = cmp.Or(c.Origin.Speaker, p.ID)
 	c.Metadata, _ = redact.Value(c.Metadata, redact.Text).(map[string]any)
-	if c.Metadata == nil {
-		c.Metadata = map[string]any{}
-	}
-	c.Metadata[backends.MetaPromotedFrom] = m.ID
+	keeper.SetMeta(&c, backends.MetaPromotedFrom, m.ID)
 	c.Supersedes, c.Version = "", 0
 	c.Created = b.keep.Stamps(1)
 	c.Updated = c.Created

@@ -28,6 +28,5 @@
 //
 // A value is stored if the schema of its field takes it, and the Go type: what a model writes
 // otherwise is no part of the fact, and comes back as [backends.OutcomeSkipped]. When T changes,
-// what still fits stays, and what does not is left out. A document that a [Validator] refuses is
-// never returned.
+// what still fits stays, and what does not is left out.
 package profile

@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool/utils"
 	"github.com/google/jsonschema-go/jsonschema"
@@ -32,10 +32,6 @@ type Config struct {
 	Name   string // Of the core block. Optional. Defaults to "profile".
 	Tokens int    // The most that the block shows, estimated. Optional. Defaults to 300.
 }
-
-// Validator is implemented by documents whose fields depend on each other. A field with which
-// Validate fails is left out, as long as what it conflicts with stands.
-type Validator interface{ Validate() error }
 
 // Profile is a document of type T for each user. It is safe for concurrent use.
 type Profile[T any] struct {
@@ -69,7 +65,7 @@ func New[T any](cfg *Config) (*Profile[T], error) {
 		}
 		form, _ := json.Marshal(property) // it was decoded from JSON
 		p.fields = append(p.fields, fields.Field{Name: nameOf(f), Form: string(form), List: property.Type == "array", Check: func(v any) error {
-			return errors.Join(resolved.Validate(v), into(v, reflect.New(f.Type).Interface()))
+			return errors.Join(resolved.Validate(v), keeper.Convert(v, reflect.New(f.Type).Interface()))
 		}})
 	}
 	if len(p.fields) == 0 {
@@ -89,17 +85,8 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 			return err
 		}
 		made, err := info.ToJSONSchema()
-		return errors.Join(err, into(made, out))
+		return errors.Join(err, keeper.Convert(made, out))
 	})
-}
-
-// into decodes a value, as its JSON says, into another type.
-func into(v, to any) error {
-	raw, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(raw, to)
-	}
-	return err
 }
 
 // Fields returns the fields, for the backend that fills them.
@@ -135,6 +122,7 @@ type held struct {
 	keep      *keeper.Keeper
 	scope     backends.Scope
 	partition backends.Partition
+	facts     []*backends.Memory
 	doc       map[string]any
 	of        map[string][]*backends.Memory
 }
@@ -149,55 +137,43 @@ func (p *Profile[T]) held(ctx context.Context, s backends.Scope) (*held, error) 
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
-	facts, err := h.keep.Lookup(ctx, h.partition, fields.Key)
-	if err != nil {
+	if h.facts, err = h.keep.Lookup(ctx, h.partition, fields.Key); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
-	h.doc, h.of = p.fields.Fold(facts, h.keep.Now())
+	h.doc, h.of = p.fields.Fold(h.facts, h.keep.Now())
 	return h, nil
 }
 
-// free returns the first id for a statement about a field that is not taken: writers that state
-// it at the same time meet there.
-func (h *held) free(ctx context.Context, field string) (string, error) {
-	for n := 0; ; n++ {
-		id := keeper.ContentID(h.partition, backends.KindFact, fields.Key, field, strconv.Itoa(n))
-		taken, err := h.keep.Held(ctx, h.partition, id)
-		if err != nil || taken[id] == nil {
-			return id, err
+// next returns the id of a new statement about a field. It follows from all that was stated so
+// far: of writers that saw the same one is first, and the others conflict with it.
+func (h *held) next(field string) string {
+	parts := []string{fields.Key, field}
+	for _, m := range h.facts {
+		if _, ok := fields.Filled(m)[field]; ok {
+			parts = append(parts, fmt.Sprint(m.ID, m.Version))
 		}
 	}
+	return keeper.ContentID(h.partition, backends.KindFact, parts...)
 }
 
-// value decodes what facts say, without what [Validator] refuses.
+// value decodes what facts say.
 func (p *Profile[T]) value(h *held) (*Value[T], error) {
-	out, doc := &Value[T]{Evidence: map[string][]string{}}, map[string]any{}
-	for _, f := range p.fields {
-		v, ok := h.doc[f.Name]
-		if !ok {
-			continue
+	out := &Value[T]{Evidence: map[string][]string{}}
+	for name, facts := range h.of {
+		for _, m := range facts {
+			out.Evidence[name] = append(out.Evidence[name], m.ID)
 		}
-		doc[f.Name] = v
-		var next T
-		if err := into(doc, &next); err != nil {
-			return nil, fmt.Errorf("profile: %w", err)
-		}
-		if validator, ok := any(&next).(Validator); ok && validator.Validate() != nil {
-			delete(doc, f.Name)
-			continue
-		}
-		out.Document = next
-		for _, m := range h.of[f.Name] {
-			out.Evidence[f.Name] = append(out.Evidence[f.Name], m.ID)
-		}
+	}
+	if err := keeper.Convert(h.doc, &out.Document); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
 	}
 	return out, nil
 }
 
 // Update changes the document of a user as the program: change gets what is known, and the
-// fields that it changes become facts, which take the place of those that stated them. What
-// others write at the same time stays: change is called again on top of it. A document that does
-// not fit the schema, or that [Validator] refuses, is ErrInvalid, with nothing stored.
+// fields that it changes become facts, which take the place of those that stated them; what
+// stated a field that it clears is retracted. What others write at the same time stays: change is called again on top of it. A document that does
+// not fit the schema is ErrInvalid, with nothing stored.
 func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(doc *T) error) (*Value[T], error) {
 	err := keeper.Retry(ctx, func() error {
 		h, err := p.held(ctx, s)
@@ -208,15 +184,33 @@ func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(d
 		if err != nil {
 			return err
 		}
-		edited := now.Document
-		if err := into(now.Document, &edited); err != nil { // its own lists and maps
-			return fmt.Errorf("profile: %w", err)
+		var zero, before, after map[string]any
+		err = errors.Join(keeper.Convert(*new(T), &zero), keeper.Convert(now.Document, &before))
+		if err == nil {
+			err = change(&now.Document)
 		}
-		if err := change(&edited); err != nil {
+		if err == nil {
+			err = keeper.Convert(now.Document, &after)
+		}
+		if err != nil {
 			return err
 		}
-		b, err := p.edits(ctx, h, &now.Document, &edited)
-		if err == nil && len(b.Mutations) > 0 {
+		b, stamp := &store.Batch{}, h.keep.Stamps(len(p.fields))
+		for _, f := range p.fields {
+			value := after[f.Name]
+			if fields.Same(value, before[f.Name]) {
+				continue
+			}
+			if fields.Same(value, zero[f.Name]) {
+				value = nil
+			}
+			edits, err := h.edit(ctx, &f, value, stamp)
+			if err != nil {
+				return fmt.Errorf("profile: field %q: %w", f.Name, err)
+			}
+			b.Mutations = append(b.Mutations, edits...)
+		}
+		if len(b.Mutations) > 0 {
 			_, err = h.keep.Commit(ctx, h.partition, b, nil)
 		}
 		return err
@@ -227,62 +221,39 @@ func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(d
 	return p.Get(ctx, s)
 }
 
-// edits returns what makes a document of another one.
-func (p *Profile[T]) edits(ctx context.Context, h *held, before, after *T) (*store.Batch, error) {
-	if v, ok := any(after).(Validator); ok {
-		if err := v.Validate(); err != nil {
-			return nil, fmt.Errorf("profile: %w: %w", backends.ErrInvalid, err)
+// edit states the value of a field, none for nil, and takes the field from the facts that stated
+// it. One that states nothing else holds no more.
+func (h *held) edit(ctx context.Context, f *fields.Field, value any, stamp time.Time) (out []store.Mutation, err error) {
+	var stated *store.Record
+	if value != nil {
+		if err := f.Check(value); err != nil {
+			return nil, fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 		}
+		stated = &store.Record{Memory: backends.Memory{
+			ID: h.next(f.Name), Kind: backends.KindFact, Text: h.keep.Redact(line(f.Name, value)), Scope: h.scope, Observed: stamp, Created: stamp, Updated: stamp,
+			Origin: backends.Origin{Author: author},
+		}}
+		fields.Fill(&stated.Memory, f.Name, h.keep.RedactJSON(value))
+		put := store.Put(stated)
+		put.Expect, put.Actor = store.MustNotExist, author
+		out = append(out, put)
 	}
-	b, now := &store.Batch{}, h.keep.Stamps(len(p.fields))
-	for _, f := range p.fields {
-		was, is := p.field(before, f.Name), p.field(after, f.Name)
-		if reflect.DeepEqual(was.Interface(), is.Interface()) {
-			continue
-		}
-		var stated *store.Record
-		if !is.IsZero() {
-			var value any
-			id, err := h.free(ctx, f.Name)
-			if err != nil {
-				return nil, err
-			}
-			if err := errors.Join(into(is.Interface(), &value), f.Check(value)); err != nil {
-				return nil, fmt.Errorf("profile: field %q: %w: %w", f.Name, backends.ErrInvalid, err)
-			}
-			stated = &store.Record{Memory: backends.Memory{
-				ID: id, Kind: backends.KindFact, Text: h.keep.Redact(line(f.Name, value)), Scope: h.scope, Observed: now, Created: now, Updated: now,
-				Origin: backends.Origin{Author: author},
-			}}
-			fields.Fill(&stated.Memory, f.Name, h.keep.RedactJSON(value))
-			put := store.Put(stated)
-			put.Expect, put.Actor = store.MustNotExist, author
-			b.Mutations = append(b.Mutations, put)
-		}
-		ended, err := h.end(ctx, f.Name, stated)
-		if err != nil {
-			return nil, err
-		}
-		b.Mutations = append(b.Mutations, ended...)
-	}
-	return b, nil
-}
-
-const author = "program"
-
-// end takes a field from the facts that state it. One that states nothing else gives way to
-// what is stated now, if anything is.
-func (h *held) end(ctx context.Context, field string, stated *store.Record) ([]store.Mutation, error) {
-	var out []store.Mutation
-	for _, m := range h.of[field] {
+	for _, m := range h.of[f.Name] {
 		records, err := h.keep.Records(ctx, h.partition, m.ID)
 		if err != nil || len(records) == 0 {
-			return nil, errors.Join(err, fmt.Errorf("profile: fact %s: %w", m.ID, backends.ErrConflict))
+			return nil, errors.Join(err, fmt.Errorf("fact %s: %w", m.ID, backends.ErrConflict))
 		}
 		r := &records[0]
 		of := fields.Filled(&r.Memory)
-		end := store.Supersede(r.ID, stated)
-		if delete(of, field); stated == nil || len(of) > 0 {
+		var end store.Mutation
+		switch {
+		case len(of) > 1:
+			delete(of, f.Name)
+			end = store.Put(r)
+		case stated != nil:
+			end = store.Supersede(r.ID, stated)
+		default:
+			r.Invalidated, r.Updated = stamp, stamp
 			end = store.Put(r)
 		}
 		end.Expect, end.Actor = m.Version, author
@@ -291,16 +262,7 @@ func (h *held) end(ctx context.Context, field string, stated *store.Record) ([]s
 	return out, nil
 }
 
-// field returns a field of a document.
-func (p *Profile[T]) field(doc *T, name string) reflect.Value {
-	v := reflect.ValueOf(doc).Elem()
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		if nameOf(f) == name {
-			return v.FieldByIndex(f.Index)
-		}
-	}
-	return v // New made the fields of the same type
-}
+const author = "program"
 
 func nameOf(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -223,7 +223,7 @@ func (o *Operation) change(m *backends.Memory, now time.Time) {
 	case Expire:
 		m.Expires = now
 	case Vote:
-		if count(m, metaRefuted, -float64(o.Votes)); votes(m) <= 0 {
+		if keeper.Count(m, keeper.MetaRefuted, -float64(o.Votes)); votes(m) <= 0 {
 			m.Invalidated = now
 		}
 	case Field:
@@ -237,8 +237,8 @@ func (a *application) giveWay(o *Operation, to *backends.Memory) {
 	for i := range o.Changes {
 		m := a.edit(&o.Changes[i], o)
 		m.SupersededBy, m.Invalidated, m.Updated = to.ID, a.now, a.now
-		count(to, metaFreq, number(m, metaFreq))
-		count(to, metaUtility, number(m, metaUtility))
+		keeper.Count(to, keeper.MetaFreq, keeper.Number(m, keeper.MetaFreq))
+		keeper.Count(to, keeper.MetaUtility, keeper.Number(m, keeper.MetaUtility))
 		if o.Op == Supersede {
 			m.Invalidated = to.Since()
 			if to.Supersedes == "" {
@@ -246,7 +246,7 @@ func (a *application) giveWay(o *Operation, to *backends.Memory) {
 			}
 		}
 	}
-	count(to, metaCorroborated, float64(o.Votes))
+	keeper.Count(to, keeper.MetaCorroborated, float64(o.Votes))
 }
 
 // rewritten returns a new memory that says in other words what one says.
@@ -255,8 +255,8 @@ func (a *application) rewritten(o *Operation) *backends.Memory {
 	m := before.Clone()
 	m.Text, m.Supersedes = a.keep.Redact(o.Text), ""
 	m.ID = keeper.ContentID(a.Partition, m.Kind, keeper.TextKey(m.Kind, m.WhenToUse, m.Text), before.ID)
-	delete(m.Metadata, metaFreq) // giveWay counts
-	delete(m.Metadata, metaUtility)
+	delete(m.Metadata, keeper.MetaFreq) // giveWay counts
+	delete(m.Metadata, keeper.MetaUtility)
 	return a.add(m, o)
 }
 
@@ -330,15 +330,4 @@ func (a *application) promote(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// count adds to a count of a memory.
-func count(m *backends.Memory, key string, n float64) {
-	if n == 0 {
-		return
-	}
-	if m.Metadata == nil {
-		m.Metadata = map[string]any{}
-	}
-	m.Metadata[key] = number(m, key) + n
 }

@@ -145,7 +145,7 @@ func (d *draft) shown(memories []*backends.Memory, lessons bool) string {
 		}
 		if lessons {
 			n := votes(m)
-			lines[i].Votes, lines[i].Used, lines[i].Helped = &n, int(number(m, metaFreq)), int(number(m, metaUtility))
+			lines[i].Votes, lines[i].Used, lines[i].Helped = &n, int(keeper.Number(m, keeper.MetaFreq)), int(keeper.Number(m, keeper.MetaUtility))
 		}
 	}
 	material := ask.Section("memories", lines)
@@ -287,7 +287,7 @@ func (d *draft) writeBlock(e *entry) error {
 
 // helps is how often a lesson helped, of those times that it was used.
 func helps(m *backends.Memory) float64 {
-	return number(m, metaUtility) / max(1, number(m, metaFreq))
+	return keeper.Number(m, keeper.MetaUtility) / max(1, keeper.Number(m, keeper.MetaFreq))
 }
 
 // insight returns the operation that adds what several memories show.

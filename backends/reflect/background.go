@@ -6,7 +6,6 @@ package reflect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -130,15 +129,15 @@ func (b *Background) update(ctx context.Context, p backends.Partition, change fu
 		r, expect, st := &store.Record{Memory: backends.Memory{ID: stateID, Kind: backends.KindCore, Scope: p.Scope()}}, store.MustNotExist, &state{}
 		if len(records) > 0 {
 			r, expect = &records[0], records[0].Version
-			raw, _ := json.Marshal(r.Metadata) // it was stored as JSON
-			_ = json.Unmarshal(raw, st)        // what cannot be read begins anew
+			_ = keeper.Convert(r.Metadata, st) // what cannot be read begins anew
 		}
 		if today := k.Now().Format(time.DateOnly); st.Day != today {
 			st.Day, st.Calls, st.Tokens = today, 0, 0
 		}
 		st.Turns += counted.turns
 		change(st)
-		r.Metadata = map[string]any{"turns": st.Turns, "since": st.Since, "day": st.Day, "calls": st.Calls, "tokens": st.Tokens, "owner": st.Owner, "until": st.Until}
+		r.Metadata = nil
+		_ = keeper.Convert(st, &r.Metadata)
 		put := store.Put(r)
 		put.Expect, put.Actor = expect, author
 		_, err = k.Store().Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{put}})

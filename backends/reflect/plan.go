@@ -88,7 +88,7 @@ func (s *Seen) is(m *backends.Memory) bool {
 }
 
 // counts are the keys of Metadata that change whenever a memory is used.
-var counts = []string{backends.MetaUses, backends.MetaLastUse, metaFreq, metaUtility}
+var counts = []string{backends.MetaUses, backends.MetaLastUse, keeper.MetaFreq, keeper.MetaUtility}
 
 // digest names what a memory is, whatever its version and its counts.
 func digest(m *backends.Memory) string {

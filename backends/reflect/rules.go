@@ -10,8 +10,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -20,20 +18,12 @@ import (
 	"github.com/einomem/einomem/internal/speech"
 )
 
-// The keys of Metadata by which lessons of package task are counted.
-const (
-	metaFreq         = "freq"         // how often one was used
-	metaUtility      = "utility"      // and helped
-	metaCorroborated = "corroborated" // how often it was learnt again, or agreed with
-	metaRefuted      = "refuted"      // how often another lesson disagreed
-)
-
 // The votes for a lesson are ExpeL's (Zhao et al., AAAI 2024): one that is added has two, what
 // agrees with it adds one, what disagrees takes one, and at none it falls.
 const votesOfNew = 2
 
 func votes(m *backends.Memory) int {
-	return votesOfNew + int(number(m, metaCorroborated)-number(m, metaRefuted))
+	return votesOfNew + int(keeper.Number(m, keeper.MetaCorroborated)-keeper.Number(m, keeper.MetaRefuted))
 }
 
 // A lesson that was used five times, and helped at most every second time, does not help: the
@@ -42,14 +32,6 @@ const (
 	enoughUses = 5
 	leastHelp  = 0.5
 )
-
-func number(m *backends.Memory, key string) float64 {
-	n, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(m.Metadata[key])), 64)
-	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-		return 0
-	}
-	return n
-}
 
 // comparison compares the memories of a draft by rules alone.
 type comparison struct {
@@ -188,7 +170,7 @@ func (c *comparison) stale(ctx context.Context) error {
 // lessons retracts what did not help, and what lost its votes.
 func (c *comparison) lessons() {
 	for _, m := range c.memories {
-		freq, utility := number(m, metaFreq), number(m, metaUtility)
+		freq, utility := keeper.Number(m, keeper.MetaFreq), keeper.Number(m, keeper.MetaUtility)
 		switch {
 		case m.Kind != backends.KindTask:
 		case freq >= enoughUses && utility/freq <= leastHelp:

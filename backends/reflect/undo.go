@@ -5,7 +5,6 @@ package reflect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -27,10 +26,7 @@ type mark struct {
 }
 
 func markOf(m *backends.Memory) (of mark) {
-	raw, err := json.Marshal(m.Metadata[backends.MetaReflect])
-	if err == nil {
-		_ = json.Unmarshal(raw, &of) // what is no mark is of no plan
-	}
+	_ = keeper.Convert(m.Metadata[backends.MetaReflect], &of) // what is no mark is of no plan
 	return of
 }
 
@@ -48,16 +44,8 @@ func setMark(m *backends.Memory, before *store.Record, plan string, by *Operatio
 		of.Was = &was
 	}
 	var plain any
-	raw, err := json.Marshal(of)
-	if err == nil {
-		err = json.Unmarshal(raw, &plain)
-	}
-	if m.Metadata == nil {
-		m.Metadata = map[string]any{}
-	}
-	if m.Metadata[backends.MetaReflect] = plain; err != nil { // a memory is JSON
-		delete(m.Metadata, backends.MetaReflect)
-	}
+	_ = keeper.Convert(of, &plain) // a memory is JSON
+	keeper.SetMeta(m, backends.MetaReflect, plain)
 }
 
 // before returns a memory as it was before the plan that is noted in it, with its uses since.
@@ -68,10 +56,7 @@ func (of mark) before(m *backends.Memory) backends.Memory {
 	}
 	for _, key := range []string{backends.MetaUses, backends.MetaLastUse} {
 		if v, ok := m.Metadata[key]; ok {
-			if was.Metadata == nil {
-				was.Metadata = map[string]any{}
-			}
-			was.Metadata[key] = v
+			keeper.SetMeta(&was, key, v)
 		}
 	}
 	return was

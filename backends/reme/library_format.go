@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -177,7 +178,7 @@ func keepExtras(m *backends.Memory, left object) error {
 			continue
 		}
 		if delete(left, name); v != nil && !reflect.DeepEqual(v, none) {
-			setMetadata(m, name, v)
+			keeper.SetMeta(m, name, v)
 		}
 	}
 	if len(left) == 0 {
@@ -186,15 +187,8 @@ func keepExtras(m *backends.Memory, left object) error {
 	if _, twice := m.Metadata[extraKey]; twice {
 		return fmt.Errorf("metadata has a member %q, where unknown members are kept: rename it, or remove %.200q", extraKey, slices.Sorted(maps.Keys(left)))
 	}
-	setMetadata(m, extraKey, map[string]any(left))
+	keeper.SetMeta(m, extraKey, map[string]any(left))
 	return nil
-}
-
-func setMetadata(m *backends.Memory, name string, v any) {
-	if m.Metadata == nil {
-		m.Metadata = map[string]any{}
-	}
-	m.Metadata[name] = v
 }
 
 // Encode returns a memory as a line of ReMe 0.2, without the newline at its end: what a dump

@@ -12,11 +12,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Field is a field of a document.
@@ -94,18 +96,10 @@ func (s Set) field(name string) *Field {
 
 // Fill has a memory fill a field.
 func Fill(m *backends.Memory, field string, value any) {
-	of := map[string]any{field: value}
-	if before, ok := m.Metadata[backends.MetaProfile].(map[string]any); ok {
-		for name, v := range before {
-			if name != field {
-				of[name] = v
-			}
-		}
-	}
-	if m.Metadata == nil {
-		m.Metadata = map[string]any{}
-	}
-	m.Metadata[backends.MetaProfile] = of
+	of := map[string]any{}
+	maps.Copy(of, Filled(m))
+	of[field] = value
+	keeper.SetMeta(m, backends.MetaProfile, of)
 }
 
 // Filled returns the fields that a memory fills, with their values.
@@ -162,14 +156,15 @@ func at(m *backends.Memory) time.Time {
 func union(values []any, more any) []any {
 	added, _ := more.([]any)
 	for _, v := range added {
-		if !slices.ContainsFunc(values, func(o any) bool { return same(o, v) }) {
+		if !slices.ContainsFunc(values, func(o any) bool { return Same(o, v) }) {
 			values = append(values, v)
 		}
 	}
 	return values
 }
 
-func same(a, b any) bool {
+// Same reports whether two values of JSON are equal.
+func Same(a, b any) bool {
 	x, _ := json.Marshal(a) // both are of JSON
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)

@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
@@ -334,12 +336,17 @@ const (
 )
 
 // Retry calls f, which reads and writes, again while it fails with ErrConflict: at
-// most [Retries] times in all, and not after ctx ended. It returns f's last error.
+// most [Retries] times in all, and not after ctx ended. It returns f's last error. Between the
+// tries it waits a little, ever longer and never the same, so that no writer always loses.
 func Retry(ctx context.Context, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()
 		if !errors.Is(err, backends.ErrConflict) || attempt == Retries || ctx.Err() != nil {
 			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rand.N(time.Duration(attempt) * time.Millisecond)):
 		}
 	}
 }

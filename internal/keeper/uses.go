@@ -84,11 +84,8 @@ func (k *Keeper) addUses(ctx context.Context, p backends.Partition, uses map[str
 	for i := range records {
 		r := &records[i]
 		n, _ := r.Uses()
-		if r.Metadata == nil {
-			r.Metadata = map[string]any{}
-		}
-		r.Metadata[backends.MetaUses] = float64(n + uses[r.ID])
-		r.Metadata[backends.MetaLastUse] = k.Now().UTC().Format(time.RFC3339)
+		SetMeta(&r.Memory, backends.MetaUses, float64(n+uses[r.ID]))
+		SetMeta(&r.Memory, backends.MetaLastUse, k.Now().UTC().Format(time.RFC3339))
 		put := store.Put(r)
 		put.Expect = r.Version
 		b.Mutations = append(b.Mutations, put)

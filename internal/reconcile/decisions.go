@@ -12,6 +12,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -253,14 +254,11 @@ func (c *Call) refer(m *backends.Memory, u *Utterance) {
 	if len(u.media) == 0 {
 		return
 	}
-	if m.Metadata == nil {
-		m.Metadata = map[string]any{}
-	}
 	list, _ := m.Metadata[backends.MetaMedia].([]any)
 	for _, of := range u.media {
 		list = append(list, c.engine.Keeper.Redact(of))
 	}
-	m.Metadata[backends.MetaMedia] = list
+	keeper.SetMeta(m, backends.MetaMedia, list)
 }
 
 // statement returns what an operation says, with where it comes from: the messages that the
@@ -312,10 +310,7 @@ func (c *Call) name(m *backends.Memory, entities []string) {
 	if len(list) == 0 || len(given) == 0 && m.Metadata[backends.MetaEntities] != nil {
 		return
 	}
-	if m.Metadata == nil {
-		m.Metadata = map[string]any{}
-	}
-	m.Metadata[backends.MetaEntities] = list
+	keeper.SetMeta(m, backends.MetaEntities, list)
 }
 
 // stillNamed returns the names of a memory that a text has which takes its place.

@@ -147,7 +147,7 @@ func TestTheLoserOfARaceOverwritesNothing(t *testing.T) {
 		assert.Equal(t, "unchanged", outcomes(w.summarize(login)))
 		held := other.held()
 		require.Len(t, held, 1)
-		assert.EqualValues(t, 1, held[0].Metadata[metaFreq])
+		assert.EqualValues(t, 1, held[0].Metadata[keeper.MetaFreq])
 	})
 }
 
@@ -189,11 +189,11 @@ func TestWhatTheModelCallsTheSameIsCounted(t *testing.T) {
 	assert.Equal(t, "updated", outcomes(resp))
 	assert.Empty(t, resp.Memories, "nothing new is stored")
 	require.NotNil(t, resp.Items[0].Previous)
-	assert.Nil(t, resp.Items[0].Previous.Metadata[metaCorroborated])
+	assert.Nil(t, resp.Items[0].Previous.Metadata[keeper.MetaCorroborated])
 	assert.Equal(t, 1, resp.Report.Stage(stageDuplicates).Dropped)
 	m := w.find(what(pages))
 	assert.Equal(t, id, m.ID)
-	assert.EqualValues(t, 1, m.Metadata[metaCorroborated])
+	assert.EqualValues(t, 1, m.Metadata[keeper.MetaCorroborated])
 
 	before := w.version()
 	assert.Equal(t, "unchanged", outcomes(w.summarize(pagesNear)), "the same request again is not counted")
@@ -223,7 +223,7 @@ func TestWhatHasSomethingToAddIsMerged(t *testing.T) {
 		assert.Equal(t, 0.8, *m.Quality, "that of the better one")
 		assert.ElementsMatch(t, []any{"pages", "kettle"}, m.Metadata[metaTags])
 		assert.ElementsMatch(t, []any{"list", "sell"}, m.Metadata[metaToolsUsed])
-		for key, want := range map[string]any{metaFreq: 1.0, metaUtility: 1.0, metaCorroborated: 1.0, metaConfidence: 0.9, metaSource: "failure", metaTaskQuery: "Selling something."} {
+		for key, want := range map[string]any{keeper.MetaFreq: 1.0, keeper.MetaUtility: 1.0, keeper.MetaCorroborated: 1.0, metaConfidence: 0.9, metaSource: "failure", metaTaskQuery: "Selling something."} {
 			assert.Equal(t, want, m.Metadata[key], key)
 		}
 		events, err := w.keeper.History(ctx, inn, m.ID)
@@ -304,7 +304,7 @@ func TestAMemoryThatChangesMeanwhileIsReadAgain(t *testing.T) {
 		"it is merged": {"same", func(t *testing.T, other *world, _ string) {
 			other.deciding(merging).summarize("When reading paginated results out of an API | Read page after page until one is empty, and count what comes.")
 		}, func(t *testing.T, w *world) {
-			assert.EqualValues(t, 2, w.find(what(pages) + " Then stop.").Metadata[metaCorroborated])
+			assert.EqualValues(t, 2, w.find(what(pages) + " Then stop.").Metadata[keeper.MetaCorroborated])
 		}},
 		"it is corrected": {"merge", func(t *testing.T, other *world, id string) {
 			_, err := other.keeper.Update(ctx, inn, &backends.UpdateRequest{ID: id, Text: ptr("Do something else.")})
@@ -317,7 +317,7 @@ func TestAMemoryThatChangesMeanwhileIsReadAgain(t *testing.T) {
 			assert.NoError(t, err)
 		}, func(t *testing.T, w *world) {
 			m := w.find(what(pages))
-			assert.Equal(t, []any{1.0, 1.0, 1.0}, []any{m.Metadata[metaCorroborated], m.Metadata[metaFreq], m.Metadata[metaUtility]})
+			assert.Equal(t, []any{1.0, 1.0, 1.0}, []any{m.Metadata[keeper.MetaCorroborated], m.Metadata[keeper.MetaFreq], m.Metadata[keeper.MetaUtility]})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestAnEndlessConflictIsGivenUp(t *testing.T) {
 	assert.Len(t, w.of("Duplicates"), 1, "a decision stands")
 	spy.Arm(nil)
 	resp := w.summarize(pagesNear)
-	assert.EqualValues(t, keeper.Retries+1, resp.Memories[0].Metadata[metaFreq], "no count was lost")
+	assert.EqualValues(t, keeper.Retries+1, resp.Memories[0].Metadata[keeper.MetaFreq], "no count was lost")
 }
 
 // Without a model nothing that differs in a word is taken for the same.
@@ -506,7 +506,7 @@ func TestPropertyOfLearning(t *testing.T) {
 		}
 		total := 0.0
 		for _, m := range w.held() {
-			total += number(&m, metaFreq)
+			total += keeper.Number(&m, keeper.MetaFreq)
 		}
 		require.Equal(rt, used, total, "no count was lost")
 	})

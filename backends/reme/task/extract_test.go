@@ -23,6 +23,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -545,7 +546,7 @@ func FuzzAnswers(f *testing.F) {
 		require.True(t, err == nil || found == nil || len(found) == 0)
 		require.LessOrEqual(t, len(found), 3)
 		for _, c := range found {
-			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Text) && utf8.ValidString(c.Text) && number(&c, metaConfidence) >= 0 && number(&c, metaConfidence) <= 1)
+			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Text) && utf8.ValidString(c.Text) && keeper.Number(&c, metaConfidence) >= 0 && keeper.Number(&c, metaConfidence) <= 1)
 		}
 		run := w.begin()
 		kept, err := w.judge(ctx, run, nil, given("a | c1"))

@@ -86,7 +86,7 @@ func (m *Memory) forget(ctx context.Context, s backends.Scope, p backends.Partit
 		return fmt.Errorf("task: %w", err)
 	}
 	due := slices.DeleteFunc(slices.Clone(all), func(mem *backends.Memory) bool {
-		return mem.Kind != backends.KindTask || !mem.Active() || !rule.forgets(number(mem, metaFreq), number(mem, metaUtility))
+		return mem.Kind != backends.KindTask || !mem.Active() || !rule.forgets(keeper.Number(mem, keeper.MetaFreq), keeper.Number(mem, keeper.MetaUtility))
 	})
 	for _, mem := range due {
 		if err := m.keeper.Allow(ctx, backends.OpDelete, s, p, mem); err != nil {

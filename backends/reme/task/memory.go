@@ -5,12 +5,8 @@ package task
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/keeper"
@@ -18,21 +14,18 @@ import (
 
 // The keys of a task memory's Metadata: see the package comment.
 const (
-	metaTags         = "tags"
-	metaConfidence   = "confidence"
-	metaStepType     = "step_type"
-	metaToolsUsed    = "tools_used"
-	metaFreq         = "freq"
-	metaUtility      = "utility"
-	metaTaskQuery    = "task_query"
-	metaTaskID       = "task_id"
-	metaSource       = "source"
-	metaOutcome      = "outcome"
-	metaCorroborated = "corroborated"
+	metaTags       = "tags"
+	metaConfidence = "confidence"
+	metaStepType   = "step_type"
+	metaToolsUsed  = "tools_used"
+	metaTaskQuery  = "task_query"
+	metaTaskID     = "task_id"
+	metaSource     = "source"
+	metaOutcome    = "outcome"
 )
 
 // counts are what a memory gains by being used and learnt again.
-var counts = []string{metaFreq, metaUtility, metaCorroborated}
+var counts = []string{keeper.MetaFreq, keeper.MetaUtility, keeper.MetaCorroborated}
 
 // reserved are the keys that are not the caller's.
 var reserved = append([]string{metaTags, metaConfidence, metaStepType, metaToolsUsed, metaTaskQuery, metaTaskID, metaSource, metaOutcome}, counts...)
@@ -70,16 +63,6 @@ func keyOf(m *backends.Memory) string { return keeper.TextKey(m.Kind, m.WhenToUs
 // bothTexts are what similarity is measured on.
 func bothTexts(m *backends.Memory) string { return m.WhenToUse + "\n" + m.Text }
 
-// number returns a number of a memory's metadata, also one that is written as a text, as
-// foreign libraries have them; anything else is 0.
-func number(m *backends.Memory, key string) float64 {
-	n, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(m.Metadata[key])), 64)
-	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-		return 0
-	}
-	return n
-}
-
 // merge puts into a what b knows beside its words: the union of tags and tools, the
 // higher confidence and quality, the later time, whose words they are, and whatever a lacks.
 func merge(a, b *backends.Memory) {
@@ -91,7 +74,7 @@ func merge(a, b *backends.Memory) {
 		case key == metaTags || key == metaToolsUsed:
 			a.Metadata[key] = union(mine, v)
 		case key == metaConfidence:
-			a.Metadata[key] = max(number(a, key), number(b, key))
+			a.Metadata[key] = max(keeper.Number(a, key), keeper.Number(b, key))
 		}
 	}
 	keeper.Credit(a, append(b.Origin.Users, b.Scope.UserID)...)
@@ -116,14 +99,6 @@ func union(a, b any) []any {
 		}
 	}
 	return out
-}
-
-// corroborate counts that a memory was learnt again.
-func corroborate(m *backends.Memory) {
-	if m.Metadata == nil {
-		m.Metadata = map[string]any{}
-	}
-	m.Metadata[metaCorroborated] = number(m, metaCorroborated) + 1
 }
 
 // outlasts reports whether a holds longer than b.

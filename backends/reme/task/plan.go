@@ -125,7 +125,7 @@ func (e *entry) update() {
 // corroborate counts that an entry says what a memory says.
 func (p *plan) corroborate(e *entry, t *target) {
 	p.extend(e, t)
-	corroborate(&t.memory)
+	keeper.Count(&t.memory, keeper.MetaCorroborated, 1)
 	e.update()
 }
 
@@ -149,7 +149,7 @@ func (p *plan) merge(e *entry, pair *pair, d *decision) bool {
 	}
 	e.target, e.outcome, e.merged = t, backends.OutcomeUnchanged, true
 	if t.before != nil {
-		corroborate(&next)
+		keeper.Count(&next, keeper.MetaCorroborated, 1)
 		t.replaces, e.outcome = true, backends.OutcomeSuperseded
 	}
 	t.memory, t.written = next, true

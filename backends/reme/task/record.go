@@ -94,7 +94,7 @@ func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequ
 		b.Key = "task/record/" + r.IdempotencyKey
 	}
 	for _, id := range slices.Sorted(maps.Keys(useful)) {
-		b.Mutations = append(b.Mutations, store.Increment(id, metaFreq, 1), store.Increment(id, metaUtility, useful[id]))
+		b.Mutations = append(b.Mutations, store.Increment(id, keeper.MetaFreq, 1), store.Increment(id, keeper.MetaUtility, useful[id]))
 	}
 	if len(b.Mutations) == 0 && b.Key == "" {
 		return resp, nil
@@ -123,7 +123,7 @@ func (m *Memory) used(ctx context.Context, p backends.Partition, r *RecordReques
 		if err != nil {
 			return nil, err
 		}
-		if mem == nil || !countable(mem.Metadata[metaFreq]) || !countable(mem.Metadata[metaUtility]) {
+		if mem == nil || !countable(mem.Metadata[keeper.MetaFreq]) || !countable(mem.Metadata[keeper.MetaUtility]) {
 			resp.Unknown = append(resp.Unknown, id)
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -37,7 +38,7 @@ func TestUseIsCounted(t *testing.T) {
 			assert.Equal(t, []Recorded{{ID: a, Freq: 2, Utility: 1}}, got.Recorded)
 		}
 		m := w.find(what(pages))
-		assert.EqualValues(t, 2, m.Metadata[metaFreq])
+		assert.EqualValues(t, 2, m.Metadata[keeper.MetaFreq])
 		assert.Equal(t, 0.8, *m.Quality)
 	})
 }
@@ -56,10 +57,10 @@ func TestAHundredRecordersAddAHundred(t *testing.T) {
 		}
 		all.Wait()
 		m := worlds[1].find(what(login))
-		assert.EqualValues(t, 100, m.Metadata[metaFreq])
-		assert.EqualValues(t, 25, m.Metadata[metaUtility])
-		delete(m.Metadata, metaFreq)
-		delete(m.Metadata, metaUtility)
+		assert.EqualValues(t, 100, m.Metadata[keeper.MetaFreq])
+		assert.EqualValues(t, 25, m.Metadata[keeper.MetaUtility])
+		delete(m.Metadata, keeper.MetaFreq)
+		delete(m.Metadata, keeper.MetaUtility)
 		m.Version, m.Updated = before.Version, before.Updated
 		assert.Equal(t, before, *m, "nothing else changed")
 	})
@@ -107,7 +108,7 @@ func TestAMemoryThatIsDeletedMeanwhileIsLookedForAgain(t *testing.T) {
 	got, err := w.Record(ctx, &RecordRequest{Scope: shop, IDs: []string{a, b}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{a}, got.Unknown)
-	assert.EqualValues(t, 1, other.find(what(login)).Metadata[metaFreq], "once")
+	assert.EqualValues(t, 1, other.find(what(login)).Metadata[keeper.MetaFreq], "once")
 }
 
 // What was merged meanwhile is counted where its words went, once a request.
@@ -131,7 +132,7 @@ func TestNumbersOfMetadataInWhateverType(t *testing.T) {
 		v    any
 		want float64
 	}{{3.5, 3.5}, {3, 3}, {int64(3), 3}, {json.Number("3"), 3}, {json.Number("x"), 0}, {" 3", 3}, {"x", 0}, {"inf", 0}, {nil, 0}, {[]any{3}, 0}, {1e21, 1e21}} {
-		assert.Equal(t, c.want, number(&backends.Memory{Metadata: map[string]any{"n": c.v}}, "n"), "%v", c.v)
+		assert.Equal(t, c.want, keeper.Number(&backends.Memory{Metadata: map[string]any{"n": c.v}}, "n"), "%v", c.v)
 	}
 	assert.Equal(t, []any{"a", object{}, "b"}, union([]any{"a", object{}}, []any{object{}, "b"}))
 	assert.Empty(t, union("a", nil))
@@ -191,7 +192,7 @@ func TestForgettingDeletes(t *testing.T) {
 		for i, want := range []backends.Memory{counted("poor", 6, 1), counted("even", 10, 5)} {
 			got := resp.Deleted[i]
 			assert.Equal(t, []any{want.ID, want.WhenToUse, want.Text}, []any{got.ID, got.WhenToUse, got.Text})
-			assert.Equal(t, []float64{number(&want, metaFreq), number(&want, metaUtility)}, []float64{number(&got, metaFreq), number(&got, metaUtility)})
+			assert.Equal(t, []float64{keeper.Number(&want, keeper.MetaFreq), keeper.Number(&want, keeper.MetaUtility)}, []float64{keeper.Number(&got, keeper.MetaFreq), keeper.Number(&got, keeper.MetaUtility)})
 		}
 		assert.ElementsMatch(t, []string{"hint good", "hint new", "hint tool"}, w.active())
 		assert.Len(t, w.retrieve(RetrieveRequest{Query: "kettle"}).Hits, 2)
@@ -220,7 +221,7 @@ func TestRecordingLeadsToForgetting(t *testing.T) {
 	}
 	assert.Equal(t, []string{what(pages)}, w.active())
 	assert.Equal(t, "unchanged added", outcomes(w.summarize(pages, login)))
-	assert.Nil(t, w.find(what(login)).Metadata[metaFreq], "with no counts")
+	assert.Nil(t, w.find(what(login)).Metadata[keeper.MetaFreq], "with no counts")
 }
 
 // A memory that is used while it is looked at is looked at again; one that is used without
@@ -318,7 +319,7 @@ func TestWhereNoRetrySucceedsNothingIsKept(t *testing.T) {
 	require.Len(t, resp.Dropped, 1, "the last failure is not learnt from: no attempt would use it")
 	assert.Equal(t, []string{"Bring a lamp."}, w.active())
 	m := w.find("Bring a lamp.")
-	assert.Equal(t, []any{1.0, 0.0}, []any{m.Metadata[metaFreq], m.Metadata[metaUtility]})
+	assert.Equal(t, []any{1.0, 0.0}, []any{m.Metadata[keeper.MetaFreq], m.Metadata[keeper.MetaUtility]})
 }
 
 func TestASuccessAtOnceIsLearntFrom(t *testing.T) {

@@ -218,7 +218,7 @@ func (s Skills) add(ctx context.Context, p backends.Partition, m *backends.Memor
 }
 
 func skillOf(m *backends.Memory) *Skill {
-	s := &Skill{ID: m.ID, WhenToUse: m.WhenToUse, Uses: int(number(m, metaFreq)), Successes: int(number(m, metaUtility)), Evidence: slices.Clone(m.Origin.Evidence)}
+	s := &Skill{ID: m.ID, WhenToUse: m.WhenToUse, Uses: int(keeper.Number(m, keeper.MetaFreq)), Successes: int(keeper.Number(m, keeper.MetaUtility)), Evidence: slices.Clone(m.Origin.Evidence)}
 	s.Name, _ = m.Metadata[metaName].(string)
 	state, _ := m.Metadata[metaState].(string)
 	s.State = State(state)
@@ -272,11 +272,11 @@ func (s Skills) count(ctx context.Context, p backends.Partition, id string, help
 		}
 		r := &records[0]
 		b := &store.Batch{}
-		freq, utility := number(&r.Memory, metaFreq)+1, number(&r.Memory, metaUtility)
+		freq, utility := keeper.Number(&r.Memory, keeper.MetaFreq)+1, keeper.Number(&r.Memory, keeper.MetaUtility)
 		if helped {
 			utility++
 		}
-		r.Metadata[metaFreq], r.Metadata[metaUtility] = freq, utility
+		r.Metadata[keeper.MetaFreq], r.Metadata[keeper.MetaUtility] = freq, utility
 		switch {
 		case !r.Active():
 		case withdrawing.forgets(freq, utility):
