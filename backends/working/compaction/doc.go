@@ -26,6 +26,9 @@
 //     a model.
 //   - [ArchiveCurrent] does so with the older steps of the running round.
 //
+// What is read piece by piece, such as the pages of a long text, leaves with each step a summary
+// of bounded size: see the example of [SummarizeCurrent].
+//
 // [Free] returns those that call no model, [Default] all of them, in this order: where
 // the model fails, the steps behind it bring the context into its budget. [ReMe] returns
 // a configuration that does what ReMe's modes do.
