@@ -168,3 +168,46 @@ func ExampleBackend_Entities() {
 	// bergen 1
 	// Eva keeps bees in Bergen.
 }
+
+// A document is found beside what people said, cited, and replaced by its source. Its passages come
+// from a splitter of Eino, with what a loader wrote into their metadata.
+func ExampleBackend_Add_documents() {
+	ctx := context.Background()
+	st, err := sqlitestore.Open(ctx, ":memory:", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	b, err := mem0.New(ctx, &mem0.Config{Store: st})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = b.Close(ctx) }()
+
+	ann := backends.Scope{UserID: "ann"}
+	manual := func(passages ...string) {
+		r := &backends.AddRequest{Scope: ann, Kind: backends.KindDocument}
+		for i, said := range passages {
+			r.Documents = append(r.Documents, &schema.Document{Content: said, MetaData: map[string]any{"_source": "kettle.pdf", "page": i + 1}})
+		}
+		added, err := b.Add(ctx, r)
+		for _, item := range added.Items {
+			fmt.Println(item.Outcome, item.Memory.Citation(), err)
+		}
+	}
+	manual("Descale the kettle every month.", "The lid is locked while it boils.")
+	manual("Descale the kettle every week.", "The lid is locked while it boils.") // a new edition
+
+	found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "How often do I descale it?", TopK: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found.Hits[0].Text)
+	// Output:
+	// added kettle.pdf, p. 1 <nil>
+	// added kettle.pdf, p. 2 <nil>
+	// added kettle.pdf, p. 1 <nil>
+	// unchanged kettle.pdf, p. 2 <nil>
+	// deleted kettle.pdf, p. 1 <nil>
+	// Descale the kettle every week.
+}

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/cloudwego/eino/schema"
@@ -116,4 +118,50 @@ func ExampleMemory_Forget() {
 	// Output:
 	// Smile. used 5 times, useful in 0
 	// <nil>
+}
+
+// A skill is a draft until it proves itself. Then agents are offered it, as a SKILL.md too.
+func ExampleSkills() {
+	ctx := backends.WithScope(context.Background(), backends.Scope{Workspace: "shop"})
+	memory, end := open(ctx)
+	defer end()
+	skills := memory.Skills()
+	sell, err := skills.Add(ctx, backends.Scope{}, &task.Skill{
+		Name: "sell used things", WhenToUse: "selling something used", Steps: []string{"Say what is wrong with it.", "Then name the price."},
+	}, false) // Draft has a model write it down, from attempts and lessons
+	fmt.Println(sell.State, err)
+	for range 2 {
+		proved, err := skills.Record(ctx, &task.SkillOutcome{IDs: []string{sell.ID}, Succeeded: true})
+		fmt.Println(proved[0].State, proved[0].Successes, "of", proved[0].Uses, err)
+	}
+	found, err := skills.Find(ctx, backends.Scope{}, "How do I sell a used lamp?", 1, false)
+	fmt.Println(found[0].Steps[0], err)
+
+	dir, err := os.MkdirTemp("", "skills")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	n, err := skills.WriteDir(ctx, backends.Scope{}, dir)
+	fmt.Println(n, err)
+	written, err := os.ReadFile(filepath.Join(dir, "sell-used-things", "SKILL.md"))
+	fmt.Println(string(written), err)
+	// Output:
+	// draft <nil>
+	// draft 1 of 1 <nil>
+	// proved 2 of 2 <nil>
+	// Say what is wrong with it. <nil>
+	// 1 <nil>
+	// ---
+	// name: sell-used-things
+	// description: selling something used
+	// metadata:
+	//     successes: 2
+	//     title: sell used things
+	//     uses: 2
+	// ---
+	//
+	// 1. Say what is wrong with it.
+	// 2. Then name the price.
+	//  <nil>
 }
