@@ -70,6 +70,14 @@
 // agent must not be run by two goroutines at once: build one for each, with the
 // same middleware.
 //
+// # Tidying up
+//
+// With [Config].Reflect memory is tidied in the background: duplicates are merged, what was
+// contradicted ends, insights are drawn. See package reflect, and [MemoryMiddleware.Reflection]
+// for its plans, which can be taken back.
+//
+//	middleware.Config{Backend: backend, Reflect: &reflect.Schedule{Config: reflect.Config{Model: chatModel}}}
+//
 // # Working memory
 //
 // With [Config].Window set and a session in its scope, a run needs the new message

@@ -68,6 +68,25 @@
 // history. Of [backends.AuthorAgent] each message is a fact by itself, with a model, which
 // says what it supersedes or that it is known, or without one.
 //
+// With [Config].Profile the call also says which field of a typed document a fact states (see
+// package profile), and with [Config].Importance how much it matters, which becomes its
+// Quality. Package reflect tidies what has gathered.
+//
+// # Documents
+//
+// An Add of [backends.KindDocument] stores passages as they are, a model or not: those that
+// AddRequest.Documents brings from Eino's loaders and splitters, or texts of messages. The source of
+// each, which is required, is taken from "source" in its metadata or from what loaders write there,
+// and so is the page; a passage of more than 1,000 tokens is divided between sentences, and has
+// its SHA-256 beside it. A document replaces what was there of its source, in one write: what
+// is the same stays, with its vector, and what it lacks any more is deleted. DeleteAll with the filter
+// backends.Eq("metadata.source", "manual.pdf") deletes one. Searches find passages beside facts,
+// notes show them apart from what people said, with [backends.Memory.Citation], and nothing is learnt
+// from them. A scope that names a workspace alone stores them for all of it.
+//
+// Of a picture or a sound that Describe put into words the metadata key [backends.MetaMedia] keeps
+// the address, or of one that came as data its type and SHA-256.
+//
 // # Scopes
 //
 // Memories belong to the user of the scope, else to the agent itself, never to a

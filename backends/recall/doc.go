@@ -124,6 +124,13 @@
 // A search with NoModel asks neither, one with a Diversity puts back what says the same as a hit
 // before it.
 //
+// # Weights
+//
+// Config.Weights change the order by something else than the query: [Recency], by MemoryBank's curve
+// or Generative Agents' decay, and [Importance]. There are none by default. On LoCoMo recall@5 fell
+// by 0.1 points with 30 percent of MemoryBank's curve and by 0.6 with the decay; importance by novelty
+// added 1.6 (examples/bench has the table). Score stays as it is.
+//
 // # Vectors
 //
 // Vectors are normalised and stored as float32 or, at a quarter of the size, as int8 with

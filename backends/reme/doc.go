@@ -8,6 +8,8 @@
 //	personal  what is known about a user, each statement with its time
 //	tool      how tools behave: their calls, statistics, guidelines
 //
+// and skills, procedures made of task memory that proved themselves ([Backend.Skills]).
+//
 // Give it a store, and a model that learns:
 //
 //	backend, err := reme.New(ctx, &reme.Config{Store: db, Model: chatModel})

@@ -38,7 +38,8 @@
 //	task_id            which task it was
 //	source             success, failure, comparative or simple
 //	outcome            the score of the trajectory that taught it
-//	corroborated       how often it was learnt again in other words
+//	corroborated       how often it was learnt again in other words, or agreed with
+//	refuted            how often a reflection found that another lesson disagrees: package reflect
 //
 // Numbers that are absent count as 0.
 //
@@ -76,6 +77,22 @@
 //
 // [Memory.Record] adds to freq and utility in the store, so that nothing is lost however
 // many record at a time. By them [Memory.Forget] decides; see [Rule].
+//
+// # Skills
+//
+// A skill is a procedure for tasks of a sort: a name, when to use it, steps, the tools that they
+// need, and as evidence the lessons that it was made from. It is text for an agent to follow, and
+// never code to be run. [Skills.Draft] has the model write one down, from attempts that succeeded
+// and from lessons; [Skills.Add] and [Skills.ReadDir] take what a person wrote. It is a draft, which no
+// search finds, until DraftRequest.Verify says that it works, or two tasks with it succeeded
+// ([Skills.Record]); then it takes the place of a skill of its name, and notes show it in the place
+// of the lessons that it was made from. One that failed in half of three uses or more is withdrawn. So
+// Voyager's rule (Wang et al., 2023), that only what was verified joins the library, holds without
+// its code. When a lesson is forgotten, what was made of it is, too.
+//
+// [Skills.WriteDir] writes a folder of SKILL.md files, as Eino's skill middleware reads them:
+//
+//	n, err := backend.Skills().WriteDir(ctx, scope, "skills")
 //
 // # When something fails
 //

@@ -27,6 +27,9 @@
 // workspace or session. A block of an agent is the same for all who talk to that
 // agent.
 //
+// A block with a View shows what follows from elsewhere, as a profile does
+// (profile.Profile.Block), and nobody edits it.
+//
 // # Edits
 //
 // [Blocks.Append] and [Blocks.Replace] are the agent's, [Blocks.Set] is the program's. Each
