@@ -206,9 +206,12 @@ func heat(m *backends.Memory, now time.Time) float64 {
 
 // promotions copies what proved useful to the workspace of the request.
 func (c *comparison) promotions(ctx context.Context) error {
-	team, err := keeper.Workspace(c.scope)
-	if _, ok := backends.As[promoter](c.Backend); !ok || c.Share == nil || err != nil || c.partition.Kind != backends.PartitionUser {
+	if _, ok := backends.As[promoter](c.Backend); !ok || c.Share == nil || c.scope.Workspace == "" || c.partition.Kind != backends.PartitionUser {
 		return nil
+	}
+	team, err := keeper.Workspace(c.scope)
+	if err != nil {
+		return err
 	}
 	shared, err := copies(ctx, c.keep, c.partition, team)
 	for _, m := range c.memories {
