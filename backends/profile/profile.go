@@ -292,7 +292,8 @@ func (p *Profile[T]) History(ctx context.Context, s backends.Scope, field string
 }
 
 // Block returns the core block that shows the profile, for core.Config.Blocks: a line for each
-// field that is known, in the order of T, within Config.Tokens. The agent cannot edit it.
+// field that is known, in the order of T, within Config.Tokens. The agent cannot edit it. Its
+// Description is English, and may be set.
 func (p *Profile[T]) Block() core.Block {
 	return core.Block{Name: p.config.Name, Description: "What is known of the user", Limit: 4 * max(500, p.config.Tokens), View: p.view}
 }

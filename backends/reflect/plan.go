@@ -146,7 +146,7 @@ func (o *Operation) String() string {
 // String returns the plan for a reader.
 func (p *Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "plan %s for %s: %d operations on %d memories, %d model calls, %d tokens\n",
+	fmt.Fprintf(&b, "plan %s for %s\noperations: %d, memories: %d, model calls: %d, tokens: %d\n",
 		p.ID, p.Partition, len(p.Operations), p.Memories, p.Usage.ModelCalls, p.Usage.PromptTokens+p.Usage.CompletionTokens)
 	for i := range p.Operations {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, &p.Operations[i])

@@ -400,7 +400,8 @@ func TestAPlanReadsWell(t *testing.T) {
 	w.remember(tea, teaToo, oslo, bergen, run, swim, ride)
 	plan := w.draft()
 	plan.ID = "p1"
-	require.Equal(t, `plan p1 for default/user/ann: 3 operations on 7 memories, 1 model calls, 0 tokens
+	require.Equal(t, `plan p1 for default/user/ann
+operations: 3, memories: 7, model calls: 1, tokens: 0
 1. merge (duplicates): the same words
   - [The user likes tea.] The user likes tea.
   = [The user likes tea] The user likes tea

@@ -41,11 +41,11 @@ type Typed interface{ Fields() Set }
 
 // Prompt lists the fields for a model, a line each.
 func (s Set) Prompt() string {
-	var b strings.Builder
-	for _, f := range s {
-		fmt.Fprintf(&b, "- %s: %s\n", f.Name, f.Form)
+	lines := make([]string, len(s))
+	for i, f := range s {
+		lines[i] = "- " + f.Name + ": " + f.Form
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
 // Value is a value as a model writes it: a text, or JSON.

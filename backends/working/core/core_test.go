@@ -387,15 +387,11 @@ likes &lt;tea&gt;
   and cats
 </text>
 </block>
-<block name="house_rules" chars="0/2000" read_only="true">
-<text>
-</text>
-</block>
 <block name="task" chars="0/20">
 <text>
 </text>
 </block>
-</core_memory>`, body)
+</core_memory>`, body, "house_rules is empty, and nobody can edit it here")
 	message(b, home).Content = "changed" // the caller's own
 	set(t, b, home, "human", "else")
 	set(t, b, home, "human", "likes <tea>\n  and cats\n")
@@ -408,7 +404,7 @@ likes &lt;tea&gt;
 		}
 	}
 	b = blocksOn(t, testkit.SQLite(t), func(c *core.Config) {
-		c.Tools, c.Blocks = true, []core.Block{{Name: "persona", ReadOnly: true, Owner: backends.PartitionAgent}}
+		c.Tools, c.Blocks = true, []core.Block{{Name: "persona", Initial: "I am patient.", ReadOnly: true, Owner: backends.PartitionAgent}}
 	})
 	assert.NotContains(t, message(b, ann).Content, "core_memory_append", "there is nothing to edit")
 	assert.Nil(t, message(b, backends.Scope{UserID: "ann"}), "no block is no message")

@@ -35,13 +35,14 @@ var texts = map[backends.Language]*phrases{
 }
 
 // Message returns the blocks of a scope as one message for a prompt, with the user's role
-// and marked as memory's own, or nil where the scope names the owner of none. It is the
-// same, byte for byte, as long as the blocks hold the same, so that a provider's prompt
+// and marked as memory's own, or nil where the scope names the owner of none. A block that is
+// empty and that the agent cannot edit is left out. It is the same, byte for byte, as long as the blocks hold the same, so that a provider's prompt
 // cache keeps what comes before the next change. The message is the caller's own.
 //
 // A scope without user, agent and workspace is ErrNoScope.
 func (b *Blocks) Message(ctx context.Context, s backends.Scope) (*schema.Message, error) {
 	values, err := b.Get(ctx, s)
+	values = slices.DeleteFunc(values, func(v Value) bool { return v.Block.ReadOnly && v.Shown == "" })
 	if err != nil || len(values) == 0 {
 		return nil, err
 	}
