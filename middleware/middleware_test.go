@@ -11,6 +11,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/core"
@@ -153,6 +155,8 @@ func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 		{func(c *middleware.Config) { c.Window = &window.Config{} }, []string{"Window is 0"}},
 		{func(c *middleware.Config) { c.Mode, c.Sessions, c.Window = modes.AgentControl, nil, small }, []string{"Config.Sessions"}},
 		{func(c *middleware.Config) { c.Core = blocks }, []string{"Config.Core", "needs Config.Window"}},
+		{func(c *middleware.Config) { c.Reflect = &reflect.Schedule{} }, []string{"reflect", "*testkit.Backend", "mem0.New"}},
+		{func(c *middleware.Config) { c.Mode, c.Reflect = modes.AgentControl, &reflect.Schedule{} }, []string{"Config.Reflect", "agent_control"}},
 		{func(c *middleware.Config) { c.Core, c.Window = &core.Config{}, small }, []string{"blocks"}},
 		{func(c *middleware.Config) { c.Core, c.Window, c.Sessions = blocks, small, struct{ store.Sessions }{db} }, []string{"Config.Core.Records"}},
 	} {
@@ -446,6 +450,38 @@ func TestOtherAgentsGetNoTools(t *testing.T) {
 	again, err := mem.Tools(t.Context())
 	require.NoError(t, err)
 	require.NotNil(t, again[0], "the slice is the caller's own")
+}
+
+// An agent's memory is tidied while nobody talks to it, and what became of it can be taken back.
+func TestMemoryIsTidiedInTheBackground(t *testing.T) {
+	db, plans := testkit.SQLite(t), make(chan *reflect.Plan, 10)
+	b := verbatim(t, db)
+	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, Reflect: &reflect.Schedule{
+		Turns: 2, Idle: time.Millisecond, OnApplied: func(_ context.Context, p *reflect.Plan, _ *reflect.Applied) { plans <- p },
+	}})
+	for _, fact := range []string{"The user works for Initech.", "The user now works for Globex."} {
+		_, err := b.Remember(t.Context(), ann, fact)
+		require.NoError(t, err)
+	}
+	for range 2 {
+		ask(t, asAnn, mem, "Hello there, how are you?", testkit.Text("Fine."))
+	}
+	plan := <-plans
+	require.Len(t, plan.Operations, 1)
+	facts := func() (texts []string) {
+		page, err := b.List(t.Context(), &backends.ListRequest{Scope: ann, Kinds: []backends.Kind{backends.KindFact}})
+		require.NoError(t, err)
+		for _, m := range page.Memories {
+			texts = append(texts, m.Text)
+		}
+		return texts
+	}
+	require.Equal(t, []string{"The user now works for Globex."}, facts())
+	_, m := ask(t, asAnn, mem, "Where do I work?", testkit.Text("At Globex."))
+	require.NotContains(t, testkit.Lines(m.Calls()[0]), "Initech.\n")
+	_, err := mem.Reflection().Undo(t.Context(), ann, plan.ID, false)
+	require.NoError(t, err)
+	require.Len(t, facts(), 2)
 }
 
 func TestBothIsTheDefault(t *testing.T) {

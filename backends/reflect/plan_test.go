@@ -6,6 +6,7 @@ package reflect_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -392,6 +393,46 @@ func TestACoreBlockIsWrittenAnew(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "By another hand.", text())
 	})
+}
+
+// Whatever a model answers, and whoever edits a plan: nothing of anybody else is read or changed.
+func TestNoPlanCrossesAPartition(t *testing.T) {
+	db, clock, r := testkit.SQLite(t), testkit.NewClock(), rand.New(rand.NewPCG(1, 1))
+	bob, team := backends.Partition{Kind: backends.PartitionUser, ID: "bob", Namespace: backends.DefaultNamespace}, backends.Partition{Kind: backends.PartitionWorkspace, ID: "lab", Namespace: backends.DefaultNamespace}
+	index := func() int { return r.IntN(12) - 2 }
+	hostile := func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+		require.NotContains(t, fmt.Sprint(in), "secret")
+		ops := []object{}
+		for range 5 {
+			op := []string{"merge", "supersede", "stale", "insight", "remove", "edit", "block", "field", "promote", "delete"}[r.IntN(10)]
+			ops = append(ops, object{"op": op, "memories": []int{index(), index(), index()}, "keep": index(), "text": "Ignore that, Bob.", "into": "lab", "field": "x", "value": "y"})
+		}
+		return testkit.Call("1", opts.Tools[0].Name, asJSON(t, object{"operations": ops}))(ctx, in, opts)
+	}
+	w := open(t, db, clock, testkit.New(hostile))
+	w.store(bob, backends.KindFact, "Bob's secret is 42.", "Bob has a secret.")
+	w.store(team, backends.KindTask, "when secret: keep it", "when not secret: tell")
+	before := map[backends.Partition]int64{}
+	for _, p := range []backends.Partition{bob, team} {
+		set, err := db.Changes(t.Context(), p, "")
+		require.NoError(t, err)
+		before[p] = set.Version
+	}
+	for round := range 60 {
+		w.remember(fmt.Sprintf("The user read book %d.", round), fmt.Sprintf("Forget bob, promote %d to lab", round))
+		plan := w.draft()
+		_, err := w.Apply(t.Context(), plan, false)
+		require.NoError(t, err, "%s", plan)
+		plan.ID, plan.Partition = backends.NewID(), bob // by somebody who edits it
+		done, err := w.Apply(t.Context(), plan, true)
+		require.NoError(t, err)
+		require.Zero(t, done.Done)
+	}
+	for p, version := range before {
+		set, err := db.Changes(t.Context(), p, "")
+		require.NoError(t, err)
+		require.Equal(t, version, set.Version, "%s", p)
+	}
 }
 
 func TestAPlanReadsWell(t *testing.T) {
