@@ -86,7 +86,7 @@ func (a *application) apply(ctx context.Context, partly bool) error {
 	key := "reflect/" + a.ID
 	replayed, err := a.keep.Replayed(ctx, a.Partition, key, nil)
 	if err == nil {
-		err = a.read(ctx)
+		a.held, _, err = store.All(ctx, a.keep.Store(), a.Partition, nil)
 	}
 	if err != nil {
 		return err
@@ -136,27 +136,6 @@ func (a *application) batch(key string) *store.Batch {
 		b.Mutations = append(b.Mutations, put)
 	}
 	return b
-}
-
-// read reads what the plan names.
-func (a *application) read(ctx context.Context) error {
-	var ids []string
-	for i := range a.Operations {
-		for _, s := range a.Operations[i].seen() {
-			ids = append(ids, s.ID)
-		}
-	}
-	a.held = map[string]*store.Record{}
-	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(ids))), 1000) {
-		records, err := a.keep.Records(ctx, a.Partition, some...)
-		if err != nil {
-			return err
-		}
-		for i := range records {
-			a.held[records[i].ID] = &records[i]
-		}
-	}
-	return nil
 }
 
 // edit returns a memory to be changed by an operation.

@@ -301,19 +301,10 @@ func (d *draft) insight(e *entry, about []*backends.Memory) (*Operation, error) 
 		return nil, fmt.Errorf("its text is no sentence of at most %d bytes", maxInsight)
 	}
 	o := &Operation{Op: Insight, Text: written, Evidence: seeAll(about...)}
-	if d.byID[o.insightID(d.partition)] != nil { // it may have been withdrawn
-		return nil, errors.New("it was known, by the same memories")
+	if d.byID[o.insightID(d.partition)] != nil || d.said[key] { // it may have been withdrawn
+		return nil, errors.New("it is known")
 	}
-	for _, m := range d.byID {
-		if m.Active() && keeper.TextKey(backends.KindInsight, "", m.Text) == key {
-			return nil, errors.New("it is known")
-		}
-	}
-	for i := range d.plan.Operations {
-		if p := &d.plan.Operations[i]; p.Op == Insight && keeper.TextKey(backends.KindInsight, "", p.Text) == key {
-			return nil, errors.New("it is in the plan")
-		}
-	}
+	d.said[key] = true
 	return o, nil
 }
 

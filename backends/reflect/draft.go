@@ -29,6 +29,7 @@ type draft struct {
 	plan  *Plan
 	run   *ask.Run
 	byID  map[string]*backends.Memory
+	said  map[string]bool // what holds or is in the plan, by its words
 	taken map[string]bool // what an operation changes, or gives way to
 	block *Operation      // what the core block is to hold; nil: there is none
 	limit int             // runes of it
@@ -54,7 +55,7 @@ func (r *Reflector) Draft(ctx context.Context, q *Request) (*Plan, error) {
 	d := &draft{
 		Reflector: r, keep: keep, scope: scope, partition: p, request: q, now: keep.Now(), analysis: keep.Ranker().Words(),
 		plan: &Plan{ID: backends.NewID(), Partition: p, Created: keep.Now()}, run: r.model.Begin(ask.Limits{Calls: q.Calls, Tokens: q.Tokens}),
-		byID: map[string]*backends.Memory{}, taken: map[string]bool{},
+		byID: map[string]*backends.Memory{}, said: map[string]bool{}, taken: map[string]bool{},
 	}
 	err = d.make(ctx)
 	if d.plan.Usage = d.run.Usage(); err != nil {
@@ -110,7 +111,9 @@ func (d *draft) make(ctx context.Context) error {
 	}
 	var said, lessons []*backends.Memory
 	for _, m := range all {
-		d.byID[m.ID] = m
+		if d.byID[m.ID] = m; m.Active() {
+			d.said[keeper.TextKey(backends.KindInsight, "", m.Text)] = true
+		}
 	}
 	held := func(id string) *backends.Memory { return d.byID[id] }
 	for _, m := range all {
