@@ -69,7 +69,8 @@
 // workspace, an hour after the last, on what changed since the last time, within a budget of
 // calls and tokens a day. How many turns there were, what was spent, and which process is at it
 // (for 15 minutes at most) stands with the memories, so that many processes do the work of one.
-// Schedule.Review sees each plan before it is applied.
+// Schedule.Review sees each plan before it is applied. A program that ends before the hour is over
+// has its turns counted, and leaves the work to one that stays, or to Draft and Apply by hand.
 //
 // # Where it comes from, and what is not here
 //
