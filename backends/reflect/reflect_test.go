@@ -270,11 +270,15 @@ func (c *corpus) isReachable(t testing.TB, w *world) {
 	all, _, err := store.All(t.Context(), w.db, p, nil)
 	require.NoError(t, err)
 	for id, r := range all {
-		if r.Active() {
+		if r.Active() && !r.Expired(w.clock.Now()) {
 			continue
 		}
 		events, err := w.backend.History(t.Context(), &backends.HistoryRequest{Scope: ann, ID: id})
 		require.NoError(t, err)
+		if r.Active() {
+			require.Equal(t, r.Text, events[len(events)-1].New, "what expired")
+			continue
+		}
 		ended := slices.IndexFunc(events, func(e backends.Event) bool {
 			return e.MemoryID == id && (e.Type == backends.OutcomeSuperseded || e.Type == backends.OutcomeRetracted) && e.Actor == "reflect"
 		})
