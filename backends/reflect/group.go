@@ -19,9 +19,8 @@ import (
 // pool is what a draft compares: memories of one sort, in the order stored.
 type pool struct {
 	memories []*backends.Memory
-	words    []map[string]bool // the content words of each
-	vectors  [][]float32       // nil for those without one
-	pairs    []pair            // that resemble each other, the most alike first
+	vectors  [][]float32 // nil for those without one
+	pairs    []pair      // that resemble each other, the most alike first
 }
 
 // pair are two memories of a pool that resemble each other.
@@ -46,7 +45,6 @@ func newPool(ctx context.Context, k *keeper.Keeper, p backends.Partition, memori
 	related := make([]map[string]bool, len(memories))
 	for i, m := range memories {
 		ids[i] = m.ID
-		out.words = append(out.words, analysis.Of(m.WhenToUse+" "+m.Text))
 		related[i] = analysis.Related(analysis.Of(recall.EmbedText(m))) // of lessons when they help
 		for w := range related[i] {
 			holders[w] = append(holders[w], i)

@@ -13,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/components/embedding"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
@@ -432,6 +434,51 @@ func TestNoPlanCrossesAPartition(t *testing.T) {
 		set, err := db.Changes(t.Context(), p, "")
 		require.NoError(t, err)
 		require.Equal(t, version, set.Version, "%s", p)
+	}
+}
+
+// flat is an embedder to which everything means the same.
+type flat struct{}
+
+func (flat) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Option) ([][]float64, error) {
+	out := make([][]float64, len(texts))
+	for i := range out {
+		out[i] = []float64{1, 0}
+	}
+	return out, nil
+}
+
+func TestWhatOnlyLooksTheSameStays(t *testing.T) {
+	for _, facts := range [][]string{
+		{"The user prefers tea over coffee.", "The user prefers coffee over tea."},
+		{"Ann gave Bob a book.", "Bob gave Ann a book."},
+		{"The user likes tea.", "The user liked tea."},
+		{"The user is allergic to nuts.", "The user was allergic to nuts."},
+		{"The user visits Rome.", "The user may visit Rome.", "The user also visits Rome.", "The user used to visit Rome."},
+		{"The user eats meat.", "The user never eats meat.", "The user eats no meat."},
+		{"The user has 2 cats.", "The user has 12 cats."},
+		{"The user likes chess.", "The user's son likes chess."},
+		{"The user writes C.", "The user writes C++.", "The user writes C#."},
+		{"用户更喜欢茶而不是咖啡。", "用户更喜欢咖啡而不是茶。"},
+		{"用户吃肉。", "用户不吃肉。"},
+		{"用户去过北京。", "用户想去北京。"},
+	} {
+		for _, e := range []embedding.Embedder{nil, flat{}} {
+			clock := testkit.NewClock()
+			b, err := mem0.New(t.Context(), &mem0.Config{Store: testkit.SQLite(t), Clock: clock.Now, Embedder: e, EmbeddingModel: "flat"})
+			require.NoError(t, err)
+			r, err := reflect.New(&reflect.Config{Backend: b})
+			require.NoError(t, err)
+			for _, said := range facts {
+				_, err := b.Remember(t.Context(), ann, said)
+				require.NoError(t, err)
+				clock.Advance(time.Hour)
+			}
+			plan, err := r.Draft(t.Context(), &reflect.Request{Scope: ann})
+			require.NoError(t, err)
+			require.Empty(t, plan.Operations, "%s", plan)
+			require.NoError(t, b.Close(t.Context()))
+		}
 	}
 }
 

@@ -6,16 +6,18 @@ package reflect
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // The votes for a lesson are ExpeL's (Zhao et al., AAAI 2024): one that is added has two, what
@@ -39,16 +41,14 @@ type comparison struct {
 	*pool
 }
 
-// duplicates merges what says the same: in words that differ in form alone, or nearly the same
-// words with nearly the same vector.
+// duplicates merges what says the same: in the same words in the same order, or, with nearly the
+// same vector, in words of which one says all that the other says.
 func (c *comparison) duplicates() {
-	groups := map[string][]*backends.Memory{}
+	groups, words := map[string][]*backends.Memory{}, make([][]string, len(c.memories))
 	var order []string
 	for i, m := range c.memories {
-		key := keeper.TextKey(m.Kind, m.WhenToUse, m.Text)
-		if len(c.words[i]) > 1 {
-			key = fmt.Sprint(m.Kind, slices.Sorted(maps.Keys(c.words[i])), sense(m))
-		}
+		words[i] = wording(m)
+		key := fmt.Sprint(m.Kind, words[i])
 		if groups[key] == nil {
 			order = append(order, key)
 		}
@@ -58,10 +58,44 @@ func (c *comparison) duplicates() {
 		c.merge(groups[key], "the same words")
 	}
 	for _, n := range c.pairs {
-		if n.cosine >= c.Duplicate && dice(c.words[n.a], c.words[n.b]) >= 0.6 {
-			c.merge([]*backends.Memory{c.memories[n.a], c.memories[n.b]}, fmt.Sprintf("nearly the same words, cosine %.3f", n.cosine))
+		a, b := c.memories[n.a], c.memories[n.b]
+		if n.cosine >= c.Duplicate && (within(words[n.a], words[n.b]) || within(words[n.b], words[n.a])) && hedged(a) == hedged(b) {
+			c.merge([]*backends.Memory{a, b}, fmt.Sprintf("nearly the same words, cosine %.3f", n.cosine))
 		}
 	}
+}
+
+// wording returns the words of a memory in their order, of scripts without spaces the characters;
+// case, width, marks and articles aside.
+func wording(m *backends.Memory) []string {
+	var out []string
+	said := text.Fold(m.WhenToUse) + " " + text.Fold(m.Text)
+	for _, word := range strings.FieldsFunc(said, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(`.,;:!"'“”‘’()…。、·《》「」`, r)
+	}) {
+		switch {
+		case strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Han, r) }):
+			out = append(out, strings.Split(word, "")...)
+		case word != "a" && word != "an" && word != "the":
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// within reports whether all words of one list are in another, in their order.
+func within(words, in []string) bool {
+	for _, w := range in {
+		if len(words) > 0 && words[0] == w {
+			words = words[1:]
+		}
+	}
+	return len(words) == 0
+}
+
+// hedged returns the words by which a statement is no plain one: "may", "also", "used to".
+func hedged(m *backends.Memory) string {
+	return fmt.Sprint(several.FindAllString(strings.ToLower(m.Text), -1))
 }
 
 // merge has memories that say the same give way to the one that says most of them, of equals
@@ -105,17 +139,6 @@ func sense(m *backends.Memory) string {
 }
 
 var numbers = regexp.MustCompile(`\d+(?:[.,:/-]\d+)*`)
-
-// dice returns Dice's coefficient of two sets.
-func dice(a, b map[string]bool) float64 {
-	shared := 0
-	for w := range a {
-		if b[w] {
-			shared++
-		}
-	}
-	return 2 * float64(shared) / float64(max(1, len(a)+len(b)))
-}
 
 // contradictions has the later statement about an attribute take the place of the earlier ones.
 func (c *comparison) contradictions() {
