@@ -5,6 +5,7 @@ package reflect
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/einomem/einomem/backends"
@@ -18,6 +19,9 @@ type statement struct {
 	revises                   bool // it says that something is different from before
 }
 
+// named is a name in English, and what may follow it.
+const named = `((?:the )?\p{Lu}[^\s,]*(?:,? (?:(?:of|de|la|am|upon) )?\p{Lu}[^\s,]*)*)(?:[ ,]+(?:since|from|as|with|now|again|last|this|in|on|instead)\b.*)?$`
+
 // attributes are what a person has one of at a time, each by a form in which it is stated. The
 // first group is the subject, the last the value, one between them names the attribute. Of those
 // that may be two, such as a city and its district, the later statement has to say that
@@ -27,9 +31,9 @@ var attributes = []struct {
 	two  bool
 	form *regexp.Regexp
 }{
-	{"home", true, regexp.MustCompile(`^(.{0,40}?)\b(?:(?:now|currently) )?(?:lives?|resides?|is living|has moved|moved|relocated|is based) (?:in|to) ((?:the )?\p{Lu}.*)$`)},
+	{"home", true, regexp.MustCompile(`^(.{0,40}?)\b(?:(?:now|currently) )?(?:lives?|resides?|is living|has moved|moved|relocated|is based) (?:in|to) ` + named)},
 	{"home", true, regexp.MustCompile(`^(.{0,12}?)(?:现在|目前|已经?)?(?:居?住在|搬到了?|搬去了?|定居在?)(.+)$`)},
-	{"employer", true, regexp.MustCompile(`^(.{0,40}?)\b(?:(?:now|currently) )?(?:works? (?:at|for)|has joined|joined) ((?:the )?\p{Lu}.*)$`)},
+	{"employer", true, regexp.MustCompile(`^(.{0,40}?)\b(?:(?:now|currently) )?(?:works? (?:at|for)|has joined|joined) ` + named)},
 	{"employer", true, regexp.MustCompile(`^(.{0,12}?)(?:现在|目前)?(?:就职于|任职于|入职了?|跳槽到了?|加入了)(.+)$`)},
 	{"employer", true, regexp.MustCompile(`^(.{0,12}?)(?:现在|目前)?在(.{1,30}?)(?:工作|上班)了?$`)},
 	{"age", false, regexp.MustCompile(`(?i)^(.{0,40}?)\bis (?:now )?(\d+)(?: years? old)?$`)},
@@ -40,8 +44,11 @@ var attributes = []struct {
 	{"", true, regexp.MustCompile(`^(.{0,12}?)的?新?(电话|手机号?|邮箱|地址|住址|职业|职位|上司|老板|时区|工资)(?:号码)?(?:现在|改)?(?:是|为|成)(.+)$`)},
 }
 
-// several says that a sentence states one value of more than one, or none that holds now.
-var several = regexp.MustCompile(`(?i)\b(?:also|too|both|another|second|sometimes|weekends?|part[- ]time|used to|previously|formerly|if|may|might|plans?|wants?|would|will|not|never|or|and)\b|n['’]t\b|也|另外|还有|第二|周末|有时|兼职|以前|曾经|如果|可能|打算|想|将|不|没|和|或`)
+// several says that a sentence states one value of more than one, or none that holds now; so does
+// a year that is not the one in which it was said.
+var several = regexp.MustCompile(`(?i)\b(?:also|too|both|another|second|sometimes|weekends?|part[- ]time|used to|previously|formerly|if|may|might|plans?|wants?|ago|when|once|child(?:hood)?|originally|would|will|not|never|or|and)\b|n['’]t\b|小时候|当时|那时|年前|也|另外|还有|第二|周末|有时|兼职|以前|曾经|如果|可能|打算|想|将|不|没|和|或`)
+
+var years = regexp.MustCompile(`(?:19|20)\d\d`)
 
 // qualifier is what may follow a value and is no part of it.
 var qualifier = regexp.MustCompile(`(?i)[ ,]*\b(?:since|from|as of|with|now|again|last|this|in (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})|on \d|instead)\b.*$|[，,（(].*$|了$`)
@@ -49,7 +56,8 @@ var qualifier = regexp.MustCompile(`(?i)[ ,]*\b(?:since|from|as of|with|now|agai
 // parse returns what a memory states of one attribute, nothing for any other memory.
 func parse(m *backends.Memory) (statement, bool) {
 	said := strings.Trim(strings.TrimSpace(m.Text), ".。!！")
-	if several.MatchString(said) || strings.ContainsAny(said, "\n?？;；") {
+	other := func(year string) bool { return year != m.Since().Format("2006") }
+	if several.MatchString(said) || strings.ContainsAny(said, "\n?？;；") || slices.ContainsFunc(years.FindAllString(said, -1), other) {
 		return statement{}, false
 	}
 	for _, a := range attributes {
@@ -59,7 +67,7 @@ func parse(m *backends.Memory) (statement, bool) {
 		}
 		s := statement{attribute: a.name, value: text.Fold(qualifier.ReplaceAllString(match[len(match)-1], "")), revises: !a.two || speech.Revises(said)}
 		if len(match) == 4 {
-			s.attribute = text.Fold(match[2])
+			s.attribute = strings.ToLower(match[2])
 		}
 		if s.subject = subjectOf(match[1]); speech.Subject(said) != "" {
 			s.subject = speech.Subject(said)

@@ -448,7 +448,7 @@ func (flat) EmbedStrings(_ context.Context, texts []string, _ ...embedding.Optio
 	return out, nil
 }
 
-func TestWhatOnlyLooksTheSameStays(t *testing.T) {
+func TestWhatOnlyLooksTheSameOrContraryStays(t *testing.T) {
 	for _, facts := range [][]string{
 		{"The user prefers tea over coffee.", "The user prefers coffee over tea."},
 		{"Ann gave Bob a book.", "Bob gave Ann a book."},
@@ -459,6 +459,10 @@ func TestWhatOnlyLooksTheSameStays(t *testing.T) {
 		{"The user has 2 cats.", "The user has 12 cats."},
 		{"The user likes chess.", "The user's son likes chess."},
 		{"The user writes C.", "The user writes C++.", "The user writes C#."},
+		{"The user moved to Munich in 2021.", "The user moved to Berlin in 2019."},
+		{"The user moved to Berlin.", "The user moved to the Marketing department."},
+		{"I live in Bergen.", "I moved to Oslo when I was a child."},
+		{"用户住在杭州。", "用户2019年搬到了上海。"},
 		{"用户更喜欢茶而不是咖啡。", "用户更喜欢咖啡而不是茶。"},
 		{"用户吃肉。", "用户不吃肉。"},
 		{"用户去过北京。", "用户想去北京。"},

@@ -76,7 +76,7 @@ func wording(m *backends.Memory) []string {
 		switch {
 		case strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Han, r) }):
 			out = append(out, strings.Split(word, "")...)
-		case word != "a" && word != "an" && word != "the":
+		case word != "A" && word != "AN" && word != "THE":
 			out = append(out, word)
 		}
 	}
