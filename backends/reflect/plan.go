@@ -133,7 +133,7 @@ func (o *Operation) String() string {
 	case o.Field != "":
 		fmt.Fprintf(&b, "\n  + %s: %v", o.Field, o.Value)
 	case o.Votes != 0:
-		fmt.Fprintf(&b, "\n  + %+d", o.Votes)
+		fmt.Fprintf(&b, "\n  + votes: %+d", o.Votes)
 	case o.Into != "":
 		b.WriteString("\n  + " + o.Into)
 	}

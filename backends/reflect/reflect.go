@@ -135,7 +135,7 @@ func (r *Reflector) home(ctx context.Context, s backends.Scope) (*keeper.Keeper,
 	all := keepers(r.Backend)
 	s, p, err := all[0].Resolve(ctx, s, keeper.Whom)
 	if err != nil {
-		return nil, s, p, fmt.Errorf("reflect: %w", err)
+		return nil, s, p, fmt.Errorf("reflect: whose memories, by UserID, AgentID or Workspace: %w", err)
 	}
 	return keeperOf(all, p), s, p, nil
 }
