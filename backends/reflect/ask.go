@@ -180,7 +180,7 @@ func (d *draft) decide(e *entry, shown []*backends.Memory, l backends.Language) 
 		rule = Lessons
 	}
 	if !d.wants(rule) {
-		return errors.New("nobody asked for it")
+		return errors.New("its rule was not asked for")
 	}
 	var stays *backends.Memory
 	if e.Keep != nil {

@@ -18,7 +18,7 @@
 //	duplicates      what says the same is merged: by rules the same content words, or a cosine of
 //	                Config.Duplicate; with a model in other words and languages, too
 //	contradictions  the later statement supersedes: by rules of one subject and attribute, such as
-//	                where somebody lives or works, their age, name, phone; with a model of anything
+//	                where a person lives or works, their age, name, phone; with a model of anything
 //	insights        a sentence that several memories show and none says (model alone)
 //	stale           what was of use for a time that is over is retracted (model alone); what no model
 //	                was shown for Config.Unused expires, where mem0.Config.CountUses counts that

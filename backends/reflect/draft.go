@@ -100,7 +100,7 @@ func (d *draft) isNews(o *Operation) bool {
 	return len(o.seen()) == 0 || slices.ContainsFunc(o.seen(), func(s *Seen) bool { return d.byID[s.ID] == nil || d.changed(d.byID[s.ID]) })
 }
 
-// statements are the kinds of what is known about somebody; lessons are compared among
+// statements are the kinds of what is known about people; lessons are compared among
 // themselves.
 var statements = []backends.Kind{backends.KindFact, backends.KindPersonal, backends.KindInsight}
 

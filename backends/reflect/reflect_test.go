@@ -33,7 +33,7 @@ var ann = backends.Scope{UserID: "ann"}
 type corpus struct {
 	language string
 	texts    []string
-	fate     map[string]string // same, then, over, unused or stay
+	planted  map[string]string // same, then, over, unused or stay
 	pair     map[string]string // of same and then: the other one
 	later    map[string]bool   // of then: the one that holds
 }
@@ -41,18 +41,18 @@ type corpus struct {
 func readCorpus(t testing.TB, language string) *corpus {
 	raw, err := os.ReadFile("testdata/corpus_" + language + ".txt")
 	require.NoError(t, err)
-	c := &corpus{language: language, fate: map[string]string{}, pair: map[string]string{}, later: map[string]bool{}}
+	c := &corpus{language: language, planted: map[string]string{}, pair: map[string]string{}, later: map[string]bool{}}
 	var behind []string
 	for line := range strings.Lines(string(raw)) {
-		fate, said, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if !ok || fate == "#" {
+		planted, said, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok || planted == "#" {
 			continue
 		}
 		a, b, two := strings.Cut(said, " | ")
-		c.texts, c.fate[a] = append(c.texts, a), fate
+		c.texts, c.planted[a] = append(c.texts, a), planted
 		if two {
 			behind = append(behind, b)
-			c.fate[b], c.pair[a], c.pair[b], c.later[b] = fate, b, a, true
+			c.planted[b], c.pair[a], c.pair[b], c.later[b] = planted, b, a, true
 		}
 	}
 	c.texts = append(c.texts, behind...) // what is later is stored later
@@ -68,7 +68,7 @@ func (c *corpus) fill(t testing.TB, db store.Store, now time.Time) {
 	for i, said := range c.texts {
 		at := now.Add(time.Duration(i-400) * 24 * time.Hour)
 		m := backends.Memory{ID: fmt.Sprintf("m%03d", i), Kind: backends.KindFact, Text: said, Scope: ann, Observed: at, Created: at, Updated: at, Origin: backends.Origin{Role: "user"}}
-		if c.fate[said] == "unused" {
+		if c.planted[said] == "unused" {
 			m.Created, m.Updated = now.Add(-300*24*time.Hour), now.Add(-300*24*time.Hour)
 		} else {
 			m.Metadata = object{backends.MetaUses: 2.0, backends.MetaLastUse: now.Add(-24 * time.Hour).Format(time.RFC3339)}
@@ -102,12 +102,12 @@ func (c *corpus) knowing(_ context.Context, in []*schema.Message, opts *model.Op
 	for i, said := range texts {
 		j := slices.Index(texts, c.pair[said])
 		switch {
-		case c.fate[said] == "over":
+		case c.planted[said] == "over":
 			ops = append(ops, object{"op": "stale", "memories": []int{i}, "reason": "over"})
 		case j < i || c.pair[said] == "":
-		case c.fate[said] == "same":
+		case c.planted[said] == "same":
 			ops = append(ops, object{"op": "merge", "memories": []int{i, j}, "keep": j})
-		case c.fate[said] == "then":
+		case c.planted[said] == "then":
 			ops = append(ops, object{"op": "supersede", "memories": []int{i}, "keep": j, "reason": "it changed"})
 		}
 	}
@@ -188,25 +188,25 @@ func (c *corpus) rightly(t testing.TB, plan *reflect.Plan) (found int) {
 			found++
 			switch o.Op {
 			case reflect.Merge:
-				require.Equal(t, "same", c.fate[m.Text], "%s", o)
+				require.Equal(t, "same", c.planted[m.Text], "%s", o)
 				require.Equal(t, c.pair[m.Text], o.Stays.Text, "%s", o)
 			case reflect.Supersede:
-				require.Equal(t, "then", c.fate[m.Text], "%s", o)
+				require.Equal(t, "then", c.planted[m.Text], "%s", o)
 				require.Equal(t, c.pair[m.Text], o.Stays.Text, "%s", o)
 				require.True(t, c.later[o.Stays.Text], "%s", o)
 			case reflect.Retract:
-				require.Equal(t, "over", c.fate[m.Text], "%s", o)
+				require.Equal(t, "over", c.planted[m.Text], "%s", o)
 			case reflect.Expire:
-				require.Equal(t, "unused", c.fate[m.Text], "%s", o)
+				require.Equal(t, "unused", c.planted[m.Text], "%s", o)
 			default:
-				require.Fail(t, "nobody planted that", "%s", o)
+				require.Fail(t, "that was not planted", "%s", o)
 			}
 		}
 	}
 	return found
 }
 
-const planted = 60 + 30 + 20
+const inAll = 60 + 30 + 20
 
 func TestWhatIsPlantedIsFoundAndNothingElse(t *testing.T) {
 	for _, language := range []string{"en", "zh"} {
@@ -220,8 +220,8 @@ func TestWhatIsPlantedIsFoundAndNothingElse(t *testing.T) {
 			byRules := c.rightly(t, open(t, db, clock, nil).draft())
 			plan := w.draft()
 			found := c.rightly(t, plan)
-			t.Logf("%s: %d of %d with a model in %d calls, %d by rules alone", language, found, planted, plan.Usage.ModelCalls, byRules)
-			require.GreaterOrEqual(t, float64(found), 0.95*planted)
+			t.Logf("%s: %d of %d with a model in %d calls, %d by rules alone", language, found, inAll, plan.Usage.ModelCalls, byRules)
+			require.GreaterOrEqual(t, float64(found), 0.95*inAll)
 			require.GreaterOrEqual(t, byRules, 30+10+8)
 			require.LessOrEqual(t, len(chat.Calls()), 300/50)
 			require.NotEmpty(t, plan.Refused)

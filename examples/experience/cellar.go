@@ -223,7 +223,7 @@ type visit struct {
 	hasKey, open, over bool
 	score              float64 // 1 for a visitor who got out
 	failures           int     // calls that failed
-	told               int     // tokens of memory that the attempt began with
+	memory             int     // tokens of memory that the attempt began with
 }
 
 // view is what a tool answers. All but a visitor's place may be missing.

@@ -36,14 +36,14 @@ func TestMemoryHelpsAndAnotherFamilysDoesNot(t *testing.T) {
 			assert.GreaterOrEqual(t, s.better(a.name, a.than), most, a.name)
 		}
 	}
-	learnt, _, failed, told := s.means("task memory")
+	learnt, _, failed, lessons := s.means("task memory")
 	_, _, spared, _ := s.means("task and tool memory")
 	assert.Less(t, spared, failed, "tool memory spares calls that fail")
 	tidied, _, _, _ := s.means("reflected")
 	assert.GreaterOrEqual(t, tidied, learnt)
 	skilled, _, _, shown := s.means("skills")
 	assert.GreaterOrEqual(t, skilled, learnt)
-	assert.LessOrEqual(t, shown, told/3, "a skill is shorter than the lessons it is made of")
+	assert.LessOrEqual(t, shown, lessons/3, "a skill is shorter than the lessons it is made of")
 
 	var first, second strings.Builder
 	s.print(&first)
@@ -105,8 +105,8 @@ func TestWithoutTrainingMemoryChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	empty, err := (&arm{attempts: 1, memory: true, tools: true}).play(t.Context(), c)
 	require.NoError(t, err)
-	assert.Positive(t, empty.told, "what is known of other houses")
-	empty.told = 0
+	assert.Positive(t, empty.memory, "what is known of other houses")
+	empty.memory = 0
 	assert.Equal(t, bare, empty)
 }
 
@@ -129,7 +129,7 @@ func TestMemoriesWithTheirWordsShuffledDoNotHelp(t *testing.T) {
 		for _, at := range c.test {
 			v, _, err := (&agent{arm: arms[0]}).attempt(t.Context(), at, at.task(1, 1), known...)
 			require.NoError(t, err)
-			v.told = 0
+			v.memory = 0
 			r.add(v)
 		}
 		return r
@@ -142,8 +142,8 @@ func TestMeansAndDeviations(t *testing.T) {
 	s := &series{seeds: 3, test: 4, results: []map[string]result{
 		{"a": {1, 8, 2, 9}, "b": {1, 0, 4, 0}}, {"a": {2, 0, 4, 0}, "b": {3, 0, 4, 0}}, {"a": {3, 4, 4, 18}, "b": {4, 0, 4, 0}},
 	}}
-	mean, sd, failures, told := s.means("a")
-	assert.Equal(t, []float64{50, 25, 1, 3}, []float64{mean, sd, failures, told})
+	mean, sd, failures, memory := s.means("a")
+	assert.Equal(t, []float64{50, 25, 1, 3}, []float64{mean, sd, failures, memory})
 	assert.Equal(t, 2, s.better("b", "a"))
 	s = &series{seeds: 1, test: 4, results: []map[string]result{{"a": {3, 0, 4, 0}}}}
 	mean, sd, _, _ = s.means("a")

@@ -105,13 +105,13 @@ func (c *course) other(n int) rules {
 }
 
 // result is how an arm did at the test cellars of a course.
-type result struct{ won, failures, attempts, told int }
+type result struct{ won, failures, attempts, memory int }
 
 func (r *result) add(v *visit) {
 	r.won += int(v.score)
 	r.failures += v.failures
 	r.attempts++
-	r.told += v.told
+	r.memory += v.memory
 }
 
 // play has an arm train, if it can learn, and then be tested.
@@ -166,36 +166,36 @@ test cellar: there the arm with memory also learns while it is tested (task.Retr
 
 Limits: teacher and player agree on fixed phrases, so that what is found is understood, and what is understood is obeyed; words alone
 rank. A memory has to choose among %d others, of %d other houses; the house is named in every task, as a project or a customer would be.
-"told" is how much of memory an attempt began with, in tokens of four characters.
+"tokens" is how much of memory an attempt began with, each of four characters.
 
-| arm | got out | failed calls a cellar | told | better than no memory |
+| arm | got out | failed calls a cellar | tokens | better than no memory |
 |---|---|---|---|---|
 `, s.seeds, s.train, s.test, s.seeds*s.test, others*len(qualities()), others)
 	for _, a := range arms {
-		got, sd, failures, told := s.means(a.name)
+		got, sd, failures, tokens := s.means(a.name)
 		better := ""
 		if a.than != "" {
 			better = fmt.Sprintf("on %d of %d seeds", s.better(a.name, a.than), s.seeds)
 		}
-		fmt.Fprintf(out, "| %s | %.1f ± %.1f %% | %.2f | %.0f | %s |\n", a.name, got, sd, failures, told, better)
+		fmt.Fprintf(out, "| %s | %.1f ± %.1f %% | %.2f | %.0f | %s |\n", a.name, got, sd, failures, tokens, better)
 	}
 }
 
 // means returns the share of test cellars that an arm got out of, in percent, over seeds,
 // with the standard deviation of that sample, how many calls failed at a cellar, and what an
-// attempt was told.
-func (s *series) means(arm string) (got, sd, failures, told float64) {
+// attempt was shown of memory.
+func (s *series) means(arm string) (got, sd, failures, tokens float64) {
 	n := float64(s.seeds)
 	share := func(r result) float64 { return 100 * float64(r.won) / float64(s.test) }
 	for _, of := range s.results {
 		got += share(of[arm]) / n
 		failures += float64(of[arm].failures) / (float64(s.test) * n)
-		told += float64(of[arm].told) / (float64(max(1, of[arm].attempts)) * n)
+		tokens += float64(of[arm].memory) / (float64(max(1, of[arm].attempts)) * n)
 	}
 	for _, of := range s.results {
 		sd += math.Pow(share(of[arm])-got, 2) / max(n-1, 1)
 	}
-	return got, math.Sqrt(sd), failures, told
+	return got, math.Sqrt(sd), failures, tokens
 }
 
 // better counts the seeds on which an arm got out of more cellars than another.

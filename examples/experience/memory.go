@@ -85,7 +85,7 @@ func (a *agent) attempt(ctx context.Context, c *cellar, at string, known ...*sch
 		return nil, nil, err
 	}
 	for _, m := range known {
-		v.told += tokens(m.Content)
+		v.memory += tokens(m.Content)
 	}
 	before, asked := a.noted, schema.UserMessage(at)
 	said, err := demomodel.Messages(runner.Run(middleware.WithScope(ctx, scope(c.name)), append(known, asked)))
@@ -95,7 +95,7 @@ func (a *agent) attempt(ctx context.Context, c *cellar, at string, known ...*sch
 	if err != nil {
 		return nil, nil, fmt.Errorf("cellar %s: %w", c.name, err)
 	}
-	v.told += a.noted - before
+	v.memory += a.noted - before
 	return v, append([]*schema.Message{asked}, said...), nil
 }
 
@@ -116,7 +116,7 @@ func (a *agent) skill(ctx context.Context, c *cellar, query string) (*task.Skill
 	}
 	for i, s := range found {
 		if strings.HasSuffix(s.WhenToUse, "below "+c.rules.house) {
-			return &found[i], []*schema.Message{told(&s)}, nil
+			return &found[i], []*schema.Message{message(&s)}, nil
 		}
 	}
 	lessons, err := a.backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope(""), Query: query, TopK: topK})
@@ -126,8 +126,8 @@ func (a *agent) skill(ctx context.Context, c *cellar, query string) (*task.Skill
 	return nil, []*schema.Message{schema.UserMessage(lessons.Answer)}, nil
 }
 
-// told is a skill as a message.
-func told(s *task.Skill) *schema.Message {
+// message is a skill as a message.
+func message(s *task.Skill) *schema.Message {
 	return schema.UserMessage(s.WhenToUse + ":\n" + strings.Join(s.Steps, "\n"))
 }
 
@@ -272,7 +272,7 @@ func (a *agent) makeSkill(ctx context.Context, c *course, succeeded []task.Traje
 	_, err := a.backend.Skills().Draft(ctx, &task.DraftRequest{
 		Scope: scope(""), Task: "find the way out of a cellar below " + at.rules.house, Trajectories: succeeded, TopK: topK,
 		Verify: func(ctx context.Context, s *task.Skill) (bool, error) {
-			v, _, err := bare.attempt(ctx, at, at.task(1, 1), told(s))
+			v, _, err := bare.attempt(ctx, at, at.task(1, 1), message(s))
 			return err == nil && v.score == 1, err
 		},
 	})

@@ -175,7 +175,7 @@ func (s Skills) memory(scope backends.Scope, p backends.Partition, written *Skil
 }
 
 // Add stores a skill that was written elsewhere, of which Name, WhenToUse, Steps and Tools count: as
-// a draft, or with proved, for what somebody vouches for, as a proved one. One with the same words
+// a draft, or with proved, for what a person vouches for, as a proved one. One with the same words
 // is returned as it is.
 func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved bool) (*Skill, error) {
 	scope, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
