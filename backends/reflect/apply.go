@@ -65,13 +65,12 @@ func (r *Reflector) Apply(ctx context.Context, p *Plan, partly bool) (*Applied, 
 type application struct {
 	*Plan
 	*Reflector
-	keep     *keeper.Keeper
-	now      time.Time
-	held     map[string]*store.Record // as they are
-	edits    map[string]*edit
-	promoted []*Operation
-	changed  error // what has conflicts
-	done     *Applied
+	keep    *keeper.Keeper
+	now     time.Time
+	held    map[string]*store.Record // as they are
+	edits   map[string]*edit
+	changed error // what has conflicts
+	done    *Applied
 }
 
 // edit is a memory that the plan changes or adds, and by what.
@@ -81,7 +80,7 @@ type edit struct {
 }
 
 func (a *application) apply(ctx context.Context, partly bool) error {
-	a.now, a.edits, a.promoted, a.changed = a.keep.Now(), map[string]*edit{}, nil, nil
+	a.now, a.edits, a.changed = a.keep.Now(), map[string]*edit{}, nil
 	*a.done = Applied{Plan: a.ID}
 	key := "reflect/" + a.ID
 	replayed, err := a.keep.Replayed(ctx, a.Partition, key, nil)
@@ -91,15 +90,11 @@ func (a *application) apply(ctx context.Context, partly bool) error {
 	if err != nil {
 		return err
 	}
-	a.done.Replayed = replayed != nil
+	if a.done.Replayed = replayed != nil; a.done.Replayed {
+		return nil
+	}
 	for i := range a.Operations {
 		o := &a.Operations[i]
-		if a.done.Replayed {
-			if o.Op == Promote && a.marked(o) {
-				a.promoted = append(a.promoted, o)
-			}
-			continue
-		}
 		err := a.operation(ctx, o)
 		if err == nil {
 			a.done.Done++
@@ -110,7 +105,7 @@ func (a *application) apply(ctx context.Context, partly bool) error {
 		}
 		a.done.Conflicts, a.changed = append(a.done.Conflicts, err.Error()), errors.Join(a.changed, err)
 	}
-	if a.done.Replayed || a.changed != nil && !partly || len(a.edits) == 0 {
+	if a.changed != nil && !partly || len(a.edits) == 0 {
 		return nil
 	}
 	applied, err := a.keep.Commit(ctx, a.Partition, a.batch(key), nil)
@@ -183,9 +178,6 @@ func (a *application) operation(ctx context.Context, o *Operation) error {
 	case slices.Contains([]Op{Retract, Expire, Vote, Field, Promote}, o.Op):
 		for i := range o.Changes {
 			o.change(a.edit(&o.Changes[i], o), a.now)
-		}
-		if o.Op == Promote {
-			a.promoted = append(a.promoted, o)
 		}
 	default:
 		return fmt.Errorf("%w: it cannot be carried out", backends.ErrInvalid)
@@ -287,15 +279,16 @@ func (a *application) editBlock(ctx context.Context, o *Operation) error {
 	return nil
 }
 
-// marked reports whether the plan changed the memory of an operation.
-func (a *application) marked(o *Operation) bool {
-	r := a.held[o.Changes[0].ID]
-	return r != nil && markOf(&r.Memory).Plan == a.ID
-}
-
-// promote copies facts to the workspace that the plan names. Each copy is made once.
+// promote copies facts to the workspace that the plan names: those that this call marked, or an
+// earlier one. Each copy is made once.
 func (a *application) promote(ctx context.Context) error {
-	for _, o := range a.promoted {
+	for _, o := range a.Operations {
+		marked := func(s Seen) bool {
+			return a.edits[s.ID] != nil || a.held[s.ID] != nil && markOf(&a.held[s.ID].Memory).Plan == a.ID
+		}
+		if o.Op != Promote || !slices.ContainsFunc(o.Changes, marked) {
+			continue
+		}
 		share, ok := backends.As[promoter](a.Backend)
 		if !ok {
 			return fmt.Errorf("%w: the backend shares nothing with workspaces", backends.ErrInvalid)

@@ -158,44 +158,29 @@ func (d *draft) shown(memories []*backends.Memory, lessons bool) string {
 	return material
 }
 
-// ruleOf is the rule that an operation of an answer belongs to.
-var ruleOf = map[string]Rule{"merge": Duplicates, "supersede": Contradictions, "stale": Stale, "insight": Insights, "field": Profile, "remove": Lessons, "edit": Lessons}
-
 // decide puts an operation of an answer into the plan, or says why it cannot be.
 func (d *draft) decide(e *entry, shown []*backends.Memory, l backends.Language) error {
-	if e.Op = strings.ToLower(e.Op); e.Op == "block" {
-		return d.writeBlock(e)
-	}
-	rule, ok := ruleOf[e.Op]
 	about, err := pick(e.Memories, shown)
-	switch {
-	case !ok:
-		return errors.New("there is no such operation")
-	case err != nil:
-		return err
-	case len(about) == 0:
-		return errors.New("it names no memory")
+	var kept []*backends.Memory
+	if err == nil && e.Keep != nil {
+		kept, err = pick([]int{*e.Keep}, shown)
 	}
-	if about[0].Kind == backends.KindTask {
-		rule = Lessons
-	}
-	if !d.wants(rule) {
-		return errors.New("its rule was not asked for")
-	}
-	var stays *backends.Memory
-	if e.Keep != nil {
-		found, err := pick([]int{*e.Keep}, shown)
-		if err != nil {
-			return err
-		}
-		stays = found[0]
-	}
-	o, err := d.operation(e, rule, about, stays)
 	if err != nil {
 		return err
 	}
-	o.Rule, o.Reason = rule, cmp.Or(text.Line(d.keep.Redact(e.Reason), 200), prompts(l).followed)
-	if !d.add(o) {
+	o, err := d.operation(strings.ToLower(e.Op), e, about, kept)
+	if err != nil {
+		return err
+	}
+	if o.Reason = cmp.Or(text.Line(d.keep.Redact(e.Reason), 200), prompts(l).followed); shown[0].Kind == backends.KindTask {
+		o.Rule = Lessons
+	}
+	switch {
+	case !d.wants(o.Rule):
+		return errors.New("its rule was not asked for")
+	case o.Op == EditBlock: // a later group goes on from there
+		d.block.Text = o.Text
+	case !d.add(o):
 		return errors.New("another operation is about one of them")
 	}
 	return nil
@@ -216,13 +201,21 @@ func pick(indexes []int, shown []*backends.Memory) ([]*backends.Memory, error) {
 }
 
 // operation returns what an entry asks for, if that can be right.
-func (d *draft) operation(e *entry, rule Rule, about []*backends.Memory, stays *backends.Memory) (*Operation, error) {
-	without := slices.DeleteFunc(slices.Clone(about), func(m *backends.Memory) bool { return m == stays })
-	switch e.Op {
-	case "merge":
-		if stays != nil && len(without) == len(about) {
-			about = append(about, stays)
+func (d *draft) operation(op string, e *entry, about, kept []*backends.Memory) (*Operation, error) {
+	written := strings.TrimSpace(d.keep.Redact(e.Text))
+	if op == "block" {
+		if d.block == nil || !text.HasWords(written) || utf8.RuneCountInString(written) > d.limit {
+			return nil, fmt.Errorf("there is no block, or its text is not of 1 to %d characters", d.limit)
 		}
+		return &Operation{Op: EditBlock, Rule: Block, Text: written}, nil
+	}
+	if len(about) == 0 {
+		return nil, errors.New("it names no memory")
+	}
+	without := slices.DeleteFunc(slices.Clone(about), func(m *backends.Memory) bool { return slices.Contains(kept, m) })
+	switch op {
+	case "merge":
+		about = slices.Concat(without, kept)
 		for _, m := range about {
 			if !compatible(m, about[0]) {
 				return nil, errors.New("they differ in a number, a denial, or in who says it")
@@ -231,58 +224,46 @@ func (d *draft) operation(e *entry, rule Rule, about []*backends.Memory, stays *
 		if len(about) < 2 {
 			return nil, errors.New("it takes two to merge")
 		}
-		best := d.best(about)
-		if stays == nil || len(fields.Filled(best)) > len(fields.Filled(stays)) {
-			stays = best
+		stays := d.best(about)
+		if len(kept) > 0 && len(fields.Filled(stays)) == len(fields.Filled(kept[0])) {
+			stays = kept[0]
 		}
-		return d.mergeInto(about, stays, "", rule), nil
+		return d.mergeInto(about, stays, "", Duplicates), nil
 	case "supersede":
-		switch {
-		case stays == nil || len(without) == 0:
+		if len(kept) == 0 || len(without) == 0 {
 			return nil, errors.New("it does not say what holds in their place")
-		case slices.ContainsFunc(without, func(m *backends.Memory) bool {
-			return m.Kind != stays.Kind || m.Kind.Traits().Inferred || stays.Since().Before(m.Since())
-		}):
+		}
+		if slices.ContainsFunc(without, func(m *backends.Memory) bool {
+			return m.Kind != kept[0].Kind || m.Kind.Traits().Inferred || kept[0].Since().Before(m.Since())
+		}) {
 			return nil, errors.New("what holds in their place is of another kind, or older")
 		}
-		return &Operation{Op: Supersede, Changes: seeAll(without...), Stays: ref(stays)}, nil
+		return &Operation{Op: Supersede, Rule: Contradictions, Changes: seeAll(without...), Stays: ref(kept[0])}, nil
 	case "stale":
-		return &Operation{Op: Retract, Changes: seeAll(about...)}, nil
+		return &Operation{Op: Retract, Rule: Stale, Changes: seeAll(about...)}, nil
 	case "insight":
-		return d.insight(e, about)
+		return d.insight(written, about)
 	case "field":
 		if d.Profile == nil || about[0].Kind != backends.KindFact || len(about) > 1 {
 			return nil, errors.New("one fact fills a field of a profile")
 		}
 		value, err := d.Profile.Fields().Read(e.Field, e.Value)
-		if err != nil {
-			return nil, err
+		if _, filled := fields.Filled(about[0])[e.Field]; filled && err == nil {
+			err = errors.New("the fact fills it already")
 		}
-		if _, filled := fields.Filled(about[0])[e.Field]; filled {
-			return nil, errors.New("the fact fills it already")
-		}
-		return &Operation{Op: Field, Changes: seeAll(about...), Field: e.Field, Value: value}, nil
+		return &Operation{Op: Field, Rule: Profile, Changes: seeAll(about...), Field: e.Field, Value: value}, err
 	case "remove":
-		if stays == nil || len(without) != 1 || helps(stays) < helps(without[0]) {
+		if len(kept) == 0 || len(without) != 1 || helps(kept[0]) < helps(without[0]) {
 			return nil, errors.New("it names no lesson that did at least as well and disagrees")
 		}
-		return &Operation{Op: Vote, Changes: seeAll(without...), Evidence: seeAll(stays), Votes: -1}, nil
+		return &Operation{Op: Vote, Rule: Lessons, Changes: seeAll(without...), Evidence: seeAll(kept...), Votes: -1}, nil
+	case "edit":
+		if len(about) != 1 || !text.HasWords(written) || written == about[0].Text {
+			return nil, errors.New("it names no single lesson and its new text")
+		}
+		return &Operation{Op: Supersede, Rule: Lessons, Changes: seeAll(about...), Text: written, Votes: 1}, nil
 	}
-	written := strings.TrimSpace(d.keep.Redact(e.Text)) // edit
-	if len(about) != 1 || !text.HasWords(written) || written == about[0].Text {
-		return nil, errors.New("it names no single lesson and its new text")
-	}
-	return &Operation{Op: Supersede, Changes: seeAll(about...), Text: written, Votes: 1}, nil
-}
-
-// writeBlock has the core block hold a text. A later group goes on from there.
-func (d *draft) writeBlock(e *entry) error {
-	written := strings.TrimSpace(d.keep.Redact(e.Text))
-	if d.block == nil || !text.HasWords(written) || utf8.RuneCountInString(written) > d.limit {
-		return fmt.Errorf("there is no block, or its text is not of 1 to %d characters", d.limit)
-	}
-	d.block.Text = written
-	return nil
+	return nil, errors.New("there is no such operation")
 }
 
 // helps is how often a lesson helped, of those times that it was used.
@@ -291,8 +272,7 @@ func helps(m *backends.Memory) float64 {
 }
 
 // insight returns the operation that adds what several memories show.
-func (d *draft) insight(e *entry, about []*backends.Memory) (*Operation, error) {
-	written := strings.TrimSpace(d.keep.Redact(e.Text))
+func (d *draft) insight(written string, about []*backends.Memory) (*Operation, error) {
 	key := keeper.TextKey(backends.KindInsight, "", written)
 	switch {
 	case len(about) < leastBearer:
@@ -300,7 +280,7 @@ func (d *draft) insight(e *entry, about []*backends.Memory) (*Operation, error) 
 	case !text.HasWords(written) || len(written) > maxInsight || strings.ContainsAny(written[:1], "{["):
 		return nil, fmt.Errorf("its text is no sentence of at most %d bytes", maxInsight)
 	}
-	o := &Operation{Op: Insight, Text: written, Evidence: seeAll(about...)}
+	o := &Operation{Op: Insight, Rule: Insights, Text: written, Evidence: seeAll(about...)}
 	if d.byID[o.insightID(d.partition)] != nil || d.said[key] { // it may have been withdrawn
 		return nil, errors.New("it is known")
 	}
