@@ -122,9 +122,9 @@ func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {
 // asked returns how facts are asked for: with what the configuration wants to know of each.
 func (b *Backend) asked() func(context.Context, *ask.Run, *ask.Question, func([]reconcile.Operation) error) ([]reconcile.Operation, []ask.Bad, error) {
 	if b.config.Profile != nil || b.config.Importance {
-		return reconcile.Asked[detailedOperations]
+		return reconcile.Asked[operations[detailedOperation]]
 	}
-	return reconcile.Asked[operations]
+	return reconcile.Asked[operations[operation]]
 }
 
 // complete puts into a fact what the model said of it beside its text: since when it holds, how
@@ -179,8 +179,8 @@ func (b *Backend) system(c *reconcile.Call, task, custom string) string {
 }
 
 // operations are the answer of a model. Where only facts are asked for they have no Op.
-type operations struct {
-	Operations []operation `json:"operations" alias:"decisions,facts,memory,memories,results" jsonschema_description:"empty if nothing is worth keeping"`
+type operations[E operation | detailedOperation] struct {
+	Operations []E `json:"operations" alias:"decisions,facts,memory,memories,results" jsonschema_description:"empty if nothing is worth keeping"`
 }
 
 type operation struct {
@@ -222,11 +222,7 @@ func (o *operation) Check() error {
 	return errors.Join(err, reconcile.Echo(o.Rest))
 }
 
-// detailedOperations are operations of which the program wants to know more.
-type detailedOperations struct {
-	Operations []detailedOperation `json:"operations" alias:"decisions,facts,memory,memories,results" jsonschema_description:"empty if nothing is worth keeping"`
-}
-
+// detailedOperation is an operation of which the program wants to know more.
 type detailedOperation struct {
 	operation
 	Importance int          `json:"importance,omitempty" jsonschema_description:"1 to 10"`
@@ -249,20 +245,12 @@ func (o *detailedOperation) decoded() reconcile.Operation {
 }
 
 // Decoded returns the operations, nil if the answer has no list.
-func (o *operations) Decoded() []reconcile.Operation { return decoded(o.Operations) }
-
-// Decoded returns the operations, nil if the answer has no list.
-func (o *detailedOperations) Decoded() []reconcile.Operation { return decoded(o.Operations) }
-
-func decoded[T any, P interface {
-	*T
-	decoded() reconcile.Operation
-}](entries []T) (out []reconcile.Operation) {
-	if entries != nil {
-		out = make([]reconcile.Operation, len(entries))
+func (o *operations[E]) Decoded() (out []reconcile.Operation) {
+	if o.Operations != nil {
+		out = make([]reconcile.Operation, len(o.Operations))
 	}
-	for i := range entries {
-		out[i] = P(&entries[i]).decoded()
+	for i := range o.Operations {
+		out[i] = any(&o.Operations[i]).(interface{ decoded() reconcile.Operation }).decoded()
 	}
 	return out
 }

@@ -172,8 +172,9 @@ func (p *Profile[T]) value(h *held) (*Value[T], error) {
 
 // Update changes the document of a user as the program: change gets what is known, and the
 // fields that it changes become facts, which take the place of those that stated them; what
-// stated a field that it clears is retracted. What others write at the same time stays: change is called again on top of it. A document that does
-// not fit the schema is ErrInvalid, with nothing stored.
+// stated a field that it clears is retracted. What others write at the same time stays: change
+// is called again on top of it. A document that does not fit the schema is ErrInvalid, with
+// nothing stored.
 func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(doc *T) error) (*Value[T], error) {
 	err := keeper.Retry(ctx, func() error {
 		h, err := p.held(ctx, s)

@@ -76,8 +76,8 @@
 //
 // Letta's sleep-time agents, MIRIX's dreams, Generative Agents' reflection, MemoryOS's promotion (its
 // heat, visits + length + recency, is the rule of promotion) and A-Mem's evolution are these rules
-// under other names. Not here: A-Mem's links and Zep's walks over them, which brought 0.0 to 0.4 points of
-// recall on LoCoMo; MIRIX's six managers, whose work one call does; parametric and activation memory
-// (MemoryLLM, MemOS), which live inside a model. Of those there remains that a prompt's memory is the
-// same bytes while nothing changes, so that a provider's cache holds it.
+// under other names. Not here: A-Mem's links and Zep's walks over them, which brought 0.0 to 0.4
+// points of recall on LoCoMo; MIRIX's six managers, whose work one call does; parametric and
+// activation memory (MemoryLLM, MemOS), which live inside a model. Of those there remains that a
+// prompt's memory is the same bytes while nothing changes, so that a provider's cache holds it.
 package reflect

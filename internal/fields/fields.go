@@ -110,8 +110,8 @@ func Filled(m *backends.Memory) map[string]any {
 
 // Fold returns what a document holds by the memories that fill its fields, those that hold no
 // more included, and of each field the memories that say it. The last statement about a field
-// decides, by when it was said, and by what superseded what: if it holds no more, the field is empty. A list has the values of
-// all that hold. Values that do not fit the field are left out.
+// decides, by when it was said, and by what superseded what: if it holds no more, the field is
+// empty. A list has the values of all that hold. Values that do not fit the field are left out.
 func (s Set) Fold(memories []*backends.Memory, now time.Time) (doc map[string]any, of map[string][]*backends.Memory) {
 	doc, of = map[string]any{}, map[string][]*backends.Memory{}
 	said := slices.Clone(memories)

@@ -27,7 +27,6 @@ import (
 const (
 	skillFile     = "SKILL.md"
 	maxSkillBytes = 64 << 10
-	maxSkills     = 1000 // folders that are looked at
 )
 
 // frontMatter opens a SKILL.md.
@@ -85,7 +84,8 @@ func folderOf(s *Skill) string {
 // ReadDir stores the skills of a folder, one SKILL.md a folder in it, as drafts, or with proved
 // as proved ones: for what a person wrote and vouches for. It returns them as they are stored.
 // Folders without a SKILL.md, and links to folders, are left out; a file that is a link out of the
-// folder, has more than 64 KiB, or is no SKILL.md is an error that names it, beside the skills before it.
+// folder, has more than 64 KiB, or is no SKILL.md is an error that names it, beside the skills
+// before it.
 func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, proved bool) ([]Skill, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, p
 		return nil, err
 	}
 	var out []Skill
-	for _, e := range entries[:min(len(entries), maxSkills)] {
+	for _, e := range entries {
 		name := path.Join(e.Name(), skillFile)
 		if _, err := root.Stat(name); !e.IsDir() || os.IsNotExist(err) {
 			continue

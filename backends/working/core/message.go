@@ -36,8 +36,9 @@ var texts = map[backends.Language]*phrases{
 
 // Message returns the blocks of a scope as one message for a prompt, with the user's role
 // and marked as memory's own, or nil where the scope names the owner of none. A block that is
-// empty and that the agent cannot edit is left out. It is the same, byte for byte, as long as the blocks hold the same, so that a provider's prompt
-// cache keeps what comes before the next change. The message is the caller's own.
+// empty and that the agent cannot edit is left out. The message is the same, byte for byte, as
+// long as the blocks hold the same, so that a provider's prompt cache keeps what comes before the
+// next change. It is the caller's own.
 //
 // A scope without user, agent and workspace is ErrNoScope.
 func (b *Blocks) Message(ctx context.Context, s backends.Scope) (*schema.Message, error) {
