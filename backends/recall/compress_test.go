@@ -225,6 +225,10 @@ func TestAnotherModelTakesCodesAway(t *testing.T) {
 	require.Equal(t, 1, other.indexOf(ann).vectors)
 }
 
+// farthest is how many errors a single estimate may be off: of 2,400,000 the worst was off by 6.0, and
+// one run of this test met 6.6. The tails are longest at 256 to 300 dimensions.
+const farthest = 8
+
 // Estimates are right on average, and off by no more than what is reckoned with.
 func TestEstimatesOfCosines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -247,8 +251,8 @@ func TestEstimatesOfCosines(t *testing.T) {
 		var rough, fine float64
 		for i := range docs {
 			exact, code := float64(vek32.Dot(vectors[i], vectors[200])), encoder.encode(vectors[i])
-			require.InDelta(t, exact, p.rough(code), 6*roughError*p.spread)
-			require.InDelta(t, exact, p.fine(code), 6*fineError*p.spread)
+			require.InDelta(t, exact, p.rough(code), farthest*roughError*p.spread)
+			require.InDelta(t, exact, p.fine(code), farthest*fineError*p.spread)
 			rough, fine = rough+p.rough(code)-exact, fine+p.fine(code)-exact
 		}
 		require.InDelta(t, 0, rough/200, 6*roughError*p.spread/math.Sqrt(200))
