@@ -225,11 +225,8 @@ func TestAnotherModelTakesCodesAway(t *testing.T) {
 	require.Equal(t, 1, other.indexOf(ann).vectors)
 }
 
-// farthest is how many errors a single estimate may be off: of 2,400,000 the worst was off by 6.0, and
-// one run of this test met 6.6. The tails are longest at 256 to 300 dimensions.
-const farthest = 8
-
-// Estimates are right on average, and off by no more than what is reckoned with.
+// Estimates are right on average, and as far off as is reckoned with: of 3,000 runs the deviation
+// was between 0.83 and 1.21 of that; the worst single one that was met was 6.6 times as far off.
 func TestEstimatesOfCosines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dim := mixed * rapid.IntRange(16, 64).Draw(t, "sixteenths")
@@ -248,15 +245,21 @@ func TestEstimatesOfCosines(t *testing.T) {
 		}
 		c := newCoder(docs, dim)
 		p, encoder := c.probe(vectors[200]), c.encoder()
-		var rough, fine float64
+		var rough, fine []float64
 		for i := range docs {
 			exact, code := float64(vek32.Dot(vectors[i], vectors[200])), encoder.encode(vectors[i])
-			require.InDelta(t, exact, p.rough(code), farthest*roughError*p.spread)
-			require.InDelta(t, exact, p.fine(code), farthest*fineError*p.spread)
-			rough, fine = rough+p.rough(code)-exact, fine+p.fine(code)-exact
+			rough = append(rough, (p.rough(code)-exact)/(roughError*p.spread))
+			fine = append(fine, (p.fine(code)-exact)/(fineError*p.spread))
 		}
-		require.InDelta(t, 0, rough/200, 6*roughError*p.spread/math.Sqrt(200))
-		require.InDelta(t, 0, fine/200, 6*fineError*p.spread/math.Sqrt(200))
+		for _, off := range [][]float64{rough, fine} {
+			var sum, squares float64
+			for _, e := range off {
+				require.InDelta(t, 0, e, 8)
+				sum, squares = sum+e, squares+e*e
+			}
+			require.InDelta(t, 0, sum/200, 6/math.Sqrt(200))
+			require.InDelta(t, 1, math.Sqrt(squares/200), 0.35)
+		}
 	})
 	same := []doc{{vector: make([]float32, 256), memory: &backends.Memory{}}}
 	same[0].vector[3] = 1
