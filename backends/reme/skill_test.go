@@ -157,6 +157,27 @@ func TestSkillsAreFolders(t *testing.T) {
 	require.Equal(t, []backends.Kind{backends.KindSkill}, kindsFound(t, b, other))
 }
 
+// Names that are the same as folders do not write over each other.
+func TestSkillsOfOneFolderName(t *testing.T) {
+	b, ann, _ := skilled(t, testkit.SQLite(t))
+	names := []string{"API 退款", "API 换货", "退款", "换货"}
+	for _, name := range names {
+		_, err := b.Skills().Add(t.Context(), ann, &task.Skill{Name: name, WhenToUse: "客户要求" + name, Steps: []string{"查订单"}}, true)
+		require.NoError(t, err)
+	}
+	dir := t.TempDir()
+	n, err := b.Skills().WriteDir(t.Context(), ann, dir)
+	require.NoError(t, err)
+	require.Equal(t, len(names), n)
+	skills, err := b.Skills().ReadDir(t.Context(), backends.Scope{Workspace: "other"}, dir, true)
+	require.NoError(t, err)
+	var read []string
+	for i := range skills {
+		read = append(read, skills[i].Name)
+	}
+	require.ElementsMatch(t, names, read)
+}
+
 func TestFoldersThatAreNoSkills(t *testing.T) {
 	b, ann, _ := skilled(t, testkit.SQLite(t))
 	outside := filepath.Join(t.TempDir(), "secret.md")

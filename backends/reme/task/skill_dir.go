@@ -38,8 +38,9 @@ type frontMatter struct {
 }
 
 // WriteDir writes the proved skills of a workspace into a folder, which is made if need be: each
-// as NAME/SKILL.md. It returns how many. Files of the same names are written over, and nothing
-// outside of the folder, whatever links are in it.
+// as NAME/SKILL.md, of two with one such name the second as NAME-ID/SKILL.md. It returns how many.
+// Files of the same names are written over, and nothing outside of the folder, whatever links are
+// in it. What else is there stays, also skills that were withdrawn since: a new folder has none.
 func (s Skills) WriteDir(ctx context.Context, scope backends.Scope, dir string) (int, error) {
 	_, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
 	if err != nil {
@@ -57,14 +58,20 @@ func (s Skills) WriteDir(ctx context.Context, scope backends.Scope, dir string) 
 		return 0, err
 	}
 	defer func() { _ = root.Close() }()
+	taken := map[string]bool{}
 	for i, m := range all {
 		skill := skillOf(m)
-		head, err := yaml.Marshal(frontMatter{folderOf(skill), text.Truncate(skill.WhenToUse, 1024), skill.Tools, map[string]any{"title": skill.Name, "uses": skill.Uses, "successes": skill.Successes}})
+		folder := folderOf(skill)
+		if taken[folder] {
+			folder += "-" + skill.ID[:8]
+		}
+		taken[folder] = true
+		head, err := yaml.Marshal(frontMatter{folder, text.Truncate(skill.WhenToUse, 1024), skill.Tools, map[string]any{"title": skill.Name, "uses": skill.Uses, "successes": skill.Successes}})
 		if err == nil {
-			err = root.MkdirAll(folderOf(skill), 0o755)
+			err = root.MkdirAll(folder, 0o755)
 		}
 		if err == nil {
-			err = root.WriteFile(path.Join(folderOf(skill), skillFile), []byte("---\n"+string(head)+"---\n\n"+m.Text+"\n"), 0o644)
+			err = root.WriteFile(path.Join(folder, skillFile), []byte("---\n"+string(head)+"---\n\n"+m.Text+"\n"), 0o644)
 		}
 		if err != nil {
 			return i, fmt.Errorf("task: writing skill %q: %w", skill.Name, err)
@@ -78,7 +85,7 @@ var notOfFolder = regexp.MustCompile(`[^a-z0-9]+`)
 // folderOf returns the name of a skill as a folder may have it: of other scripts its id.
 func folderOf(s *Skill) string {
 	name := strings.Trim(notOfFolder.ReplaceAllString(strings.ToLower(s.Name), "-"), "-")
-	return cmp.Or(strings.Trim(text.TruncateBytes(name, 64), "-"), "skill-"+s.ID[:8])
+	return cmp.Or(strings.Trim(text.TruncateBytes(name, 64-len("-12345678")), "-"), "skill-"+s.ID[:8])
 }
 
 // ReadDir stores the skills of a folder, one SKILL.md a folder in it, as drafts, or with proved
