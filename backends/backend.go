@@ -264,6 +264,8 @@ type Event struct {
 	Actor      string    `json:"actor,omitempty"`
 	Users      []string  `json:"users,omitempty"` // from whom the memory came, see [Memory.CameFrom]; others do not see them
 	Role       string    `json:"role,omitempty"`
+	Session    string    `json:"session,omitempty"`  // the session that taught the change
+	Messages   []string  `json:"messages,omitempty"` // its messages that did; empty: a program changed it, or an earlier build
 	Time       time.Time `json:"time"`
 	Version    int64     `json:"version"` // the partition's version after it
 }

@@ -118,8 +118,11 @@ type Mutation struct {
 
 	Events []backends.Event // for OpRestore: the history, oldest first
 
-	// Actor and Role go into the history: who changed it.
+	// Actor and Role go into the history: who changed it. So do the session and the
+	// messages that taught the change. All are optional.
 	Actor, Role string
+	Session     string
+	Messages    []string
 }
 
 // MustNotExist is the Expect of a put that creates.

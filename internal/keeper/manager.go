@@ -124,7 +124,7 @@ func (m *Manager) History(ctx context.Context, r *backends.HistoryRequest) ([]ba
 		events, err := m.keep.History(ctx, p.Partition, r.ID)
 		if m.keep.hides(p.Caller, p.Partition) {
 			for i := range events {
-				events[i].Users = nil
+				events[i].Users, events[i].Session, events[i].Messages = nil, "", nil
 			}
 		}
 		return events, err

@@ -227,6 +227,7 @@ func (p *planner) event(m *store.Mutation, id string, e backends.Event) {
 		e.Users = d.record.From()
 	}
 	e.MemoryID, e.Actor, e.Role, e.Time, e.Version = id, m.Actor, m.Role, p.in.Now, p.out.Version
+	e.Session, e.Messages = m.Session, m.Messages
 	p.out.Events = append(p.out.Events, e)
 }
 

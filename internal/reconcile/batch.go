@@ -364,6 +364,7 @@ func (b *batch) encode(n *node) {
 		return
 	}
 	m.Actor, m.Role = cmp.Or(b.call.Author, b.call.engine.Author), n.memory.Origin.Role
+	m.Session, m.Messages = n.memory.Origin.Session, n.memory.Origin.MessageIDs
 	if n.record != nil {
 		m.Actor = n.memory.Origin.Author
 		if n.next != nil && n.next.record == nil { // older than what is known
