@@ -4,11 +4,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -128,7 +128,7 @@ func (f *forgetting) memories(p backends.Partition) (n int, err error) {
 			}
 			return n, nil
 		}
-		for some := range slices.Chunk(erase, transferPage) { // a chunk is one change and what it entails
+		for some := range slices.Chunk(erase, transferPage) {
 			_, err = f.s.Apply(f.ctx, p, &Batch{Embedding: space, Mutations: slices.Concat(some...)})
 			if errors.Is(err, backends.ErrConflict) && try < 16 { // a memory beside a chain changed: read again
 				break
@@ -136,38 +136,41 @@ func (f *forgetting) memories(p backends.Partition) (n int, err error) {
 			if err != nil {
 				return n, err
 			}
-			n += len(some)
+			for _, group := range some {
+				n += len(group) % 2 // a pair repairs: see Mend
+			}
 		}
 	}
 }
 
-// erasure returns what erases the selected memories, each with what its going entails.
+// erasure returns what erases the selected memories, and repairs what named them.
 func (f *forgetting) erasure(p backends.Partition, all map[string]*Record) ([][]Mutation, error) {
-	var out [][]Mutation
-	behind := map[string][]*Record{}
-	for _, r := range all {
-		behind[r.SupersededBy] = append(behind[r.SupersededBy], r)
+	m := &mending{ctx: f.ctx, s: f.s, p: p, all: all, ended: map[string]bool{}}
+	if p == f.p && f.said.part != nil {
+		m.taught = f.said.changed
 	}
-	gone, selected := f.selected(p, all)
-	for _, id := range gone {
-		mutations := []Mutation{Erase(id)}
-		for _, before := range behind[id] {
-			if selected[before.ID] {
-				continue
-			}
-			repair, err := f.unlink(p, all[id], before)
-			if err != nil {
-				return nil, err
-			}
-			mutations = append(mutations, repair...)
-		}
-		out = append(out, mutations)
-	}
-	err := f.deleted(p, func(id string, _ []backends.Event) error {
-		out = append(out, []Mutation{Erase(id)})
+	var gone []string
+	gone, m.gone = f.selected(p, all)
+	err := f.deleted(p, func(id string, events []backends.Event) error {
+		gone, m.gone[id] = append(gone, id), true
+		all[id] = wasDeleted(id, events)
+		m.ended[id] = m.taught == nil || !slices.ContainsFunc(events, func(e backends.Event) bool { return e.Type == backends.OutcomeAdded && m.taught(&e) })
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return m.groups(gone)
+}
+
+// wasDeleted returns the place that a deleted memory had in its chain.
+func wasDeleted(id string, events []backends.Event) *Record {
+	r := &Record{Memory: backends.Memory{ID: id}}
+	for i := range events {
+		r.Supersedes = cmp.Or(events[i].Supersedes, r.Supersedes)
+		r.SupersededBy = cmp.Or(events[i].By, r.SupersededBy)
+	}
+	return r
 }
 
 // selected returns the ids of the memories that are to be erased: those that were taught by
@@ -187,25 +190,6 @@ func (f *forgetting) selected(p backends.Partition, all map[string]*Record) (ids
 	}
 	slices.Reverse(ids)
 	return ids, gone
-}
-
-// unlink returns what makes a predecessor of an erased memory one of its successor,
-// or hold again, without the text of the erased one in its history.
-func (f *forgetting) unlink(p backends.Partition, gone, before *Record) ([]Mutation, error) {
-	events, err := f.s.History(f.ctx, p, before.ID)
-	if err != nil {
-		return nil, err
-	}
-	kept := Record{Memory: before.Clone(), Vector: before.Vector}
-	delete(kept.Metadata, backends.MetaReflect)
-	kept.SupersededBy = gone.SupersededBy
-	if gone.SupersededBy == "" {
-		kept.Invalidated = time.Time{}
-	}
-	erase := Erase(before.ID)
-	erase.Expect = before.Version
-	events = slices.DeleteFunc(events, func(e backends.Event) bool { return e.By == gone.ID })
-	return []Mutation{erase, Restore(before.ID, &kept, events)}, nil
 }
 
 // reclaim gives back what a file keeps, and says what is left to do.

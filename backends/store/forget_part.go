@@ -144,6 +144,11 @@ func (s *selection) during(t time.Time) bool {
 	return s.part == nil || len(s.messages) > 0 && !t.Before(s.from) && !t.After(s.to.Add(afterLast))
 }
 
+// changed reports whether what was selected taught a change of a memory.
+func (s *selection) changed(e *backends.Event) bool {
+	return slices.ContainsFunc(e.Messages, func(id string) bool { return s.messages[source{e.Session, id}] })
+}
+
 // taught reports whether a memory comes from what was selected.
 func (s *selection) taught(m *backends.Memory) bool {
 	from := m.Origin.Session

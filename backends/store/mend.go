@@ -1,0 +1,174 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Mend returns the groups of mutations that erase memories and repair the rest of their
+// chains, as if the erased ones had never been there. all are the records of the partition,
+// see [All]; gone are the ids to erase, in that order. A group belongs into one batch. One
+// that erases has one mutation, one that repairs has two.
+//
+// A predecessor gets the next successor that stays, or holds again. A successor gets the
+// last predecessor that stays. Their histories lose the texts of the erased ones.
+func Mend(ctx context.Context, s Records, p backends.Partition, all map[string]*Record, gone ...string) ([][]Mutation, error) {
+	m := &mending{ctx: ctx, s: s, p: p, all: all, gone: map[string]bool{}}
+	for _, id := range gone {
+		m.gone[id] = true
+	}
+	return m.groups(gone)
+}
+
+// mending erases memories of a partition and repairs what names them.
+type mending struct {
+	ctx  context.Context
+	s    Records
+	p    backends.Partition
+	all  map[string]*Record
+	gone map[string]bool
+	// ended are memories that were deleted: what one of them had replaced stays ended.
+	ended map[string]bool
+	// taught reports whether a change came from what is forgotten. Optional.
+	taught func(*backends.Event) bool
+}
+
+func (m *mending) groups(gone []string) (out [][]Mutation, err error) {
+	for _, r := range m.all {
+		if m.gone[r.ID] || !m.concerns(r) {
+			continue
+		}
+		kept, events, err := m.mend(r)
+		if err != nil {
+			return nil, err
+		}
+		if kept == nil {
+			continue
+		}
+		erase := Erase(r.ID)
+		erase.Expect = r.Version
+		out = append(out, []Mutation{erase, Restore(r.ID, kept, events)})
+	}
+	for _, id := range gone {
+		erase := Erase(id)
+		if r := m.all[id]; r != nil {
+			erase.Expect = r.Version // a successor that came meanwhile is mended, too
+		}
+		out = append(out, []Mutation{erase})
+	}
+	return out, nil
+}
+
+// concerns reports whether a memory that stays may have to change.
+func (m *mending) concerns(r *Record) bool {
+	retracted := m.taught != nil && r.SupersededBy == "" && !r.Invalidated.IsZero()
+	return retracted || m.gone[r.SupersededBy] || m.gone[r.Supersedes] || m.marked(r)
+}
+
+// marked reports whether what an Undo would bring back names an erased memory.
+func (m *mending) marked(r *Record) bool {
+	mark := r.Metadata[backends.MetaReflect]
+	if mark == nil || len(m.gone) == 0 {
+		return false
+	}
+	text, err := json.Marshal(mark)
+	for id := range m.gone {
+		if err != nil || strings.Contains(string(text), id) {
+			return true
+		}
+	}
+	return false
+}
+
+// mend returns a memory and its history as they would be without the erased ones, or nil if
+// they are so already.
+func (m *mending) mend(r *Record) (*Record, []backends.Event, error) {
+	events, err := m.s.History(m.ctx, m.p, r.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept := &Record{Memory: r.Clone(), Vector: r.Vector}
+	_, kept.Supersedes = m.follow(r, func(r *Record) string { return r.Supersedes })
+	replaced := m.gone[r.SupersededBy]
+	var by []backends.Event
+	if replaced {
+		if by, err = m.giveWay(kept); err != nil {
+			return nil, nil, err
+		}
+	}
+	if replaced || m.marked(r) {
+		delete(kept.Metadata, backends.MetaReflect)
+	}
+	back := m.retracted(kept, events)
+	if back {
+		kept.Invalidated = time.Time{}
+	}
+	if !back && !replaced && !m.gone[r.Supersedes] && !m.marked(r) {
+		return nil, nil, nil
+	}
+	events = slices.DeleteFunc(events, func(e backends.Event) bool {
+		return m.gone[e.By] || back && e.Type == backends.OutcomeRetracted && m.taught(&e)
+	})
+	for i := range events {
+		if m.gone[events[i].Supersedes] {
+			events[i].Supersedes = kept.Supersedes
+		}
+	}
+	return kept, append(events, by...), nil
+}
+
+// retracted reports whether what is forgotten retracted a memory that nothing replaced.
+func (m *mending) retracted(r *Record, events []backends.Event) bool {
+	ended := func(e backends.Event) bool { return e.Type == backends.OutcomeRetracted }
+	if m.taught == nil || r.SupersededBy != "" || r.Invalidated.IsZero() || !slices.ContainsFunc(events, ended) {
+		return false
+	}
+	return !slices.ContainsFunc(events, func(e backends.Event) bool { return ended(e) && !m.taught(&e) })
+}
+
+// giveWay puts a memory behind what replaced the last erased one of its chain, and returns
+// the event of that. It holds again if nothing did.
+func (m *mending) giveWay(kept *Record) ([]backends.Event, error) {
+	last, next := m.follow(kept, func(r *Record) string { return r.SupersededBy })
+	switch kept.SupersededBy = next; {
+	case next == "" && m.ended[last.ID]:
+		return []backends.Event{{MemoryID: kept.ID, Type: backends.OutcomeRetracted, Old: kept.Text, Users: kept.From(), Time: kept.Invalidated, Version: kept.Version}}, nil
+	case next == "":
+		kept.Invalidated = time.Time{}
+		return nil, nil
+	}
+	kept.Invalidated = last.Invalidated
+	events, err := m.s.History(m.ctx, m.p, last.ID)
+	events = slices.DeleteFunc(events, func(e backends.Event) bool { return e.By != next })
+	events = events[max(0, len(events)-1):]
+	if _, deleted := m.ended[last.ID]; deleted && len(events) > 0 { // its history alone knows when it gave way
+		kept.Invalidated = events[0].Time
+	}
+	for i := range events {
+		events[i].MemoryID, events[i].Old, events[i].Users = kept.ID, kept.Text, kept.From()
+	}
+	return events, err
+}
+
+// follow goes from a memory through the erased ones next to it. It returns the last of them,
+// and the id of the one behind that, which stays.
+func (m *mending) follow(r *Record, next func(*Record) string) (last *Record, id string) {
+	for range m.all {
+		if id = next(r); !m.gone[id] {
+			return r, id
+		}
+		if m.all[id] == nil {
+			break
+		}
+		r = m.all[id]
+	}
+	return r, ""
+}
