@@ -138,7 +138,7 @@ type crowd struct {
 		backends.Backend
 		backends.Manager
 		Export(context.Context, backends.Scope, io.Writer) (store.TransferCount, error)
-		Import(context.Context, backends.Scope, io.Reader) (store.TransferCount, error)
+		Import(context.Context, backends.Scope, io.Reader, *store.ImportOptions) (store.TransferCount, error)
 	}
 	tools map[string]tool.InvokableTool // search_memory, add_memory, update_memory, delete_memory
 
@@ -414,7 +414,7 @@ func (w *crowd) export(ctx context.Context, u *person) {
 	require.NoError(w.t, err)
 	require.Equal(w.t, len(u.holds), n.Records)
 	w.clean(u, b.String())
-	n, err = w.backend.Import(ctx, u.scope, &b)
+	n, err = w.backend.Import(ctx, u.scope, &b, nil)
 	require.NoError(w.t, err)
 	require.Equal(w.t, store.TransferCount{Partitions: 1}, n, "it holds all of it")
 }

@@ -204,13 +204,13 @@ func (m *MemoryMiddleware) Export(ctx context.Context, s Scope, w io.Writer) (st
 }
 
 // Import reads what Export wrote of the person that the scope names, from whichever store: see
-// [store.Import]. Errors are also those of Export.
-func (m *MemoryMiddleware) Import(ctx context.Context, s Scope, r io.Reader) (store.TransferCount, error) {
+// [store.Import]. o may be nil. Errors are also those of Export.
+func (m *MemoryMiddleware) Import(ctx context.Context, s Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error) {
 	db, p, err := m.holding(s)
 	if err != nil {
 		return store.TransferCount{}, fmt.Errorf("memory middleware: importing: %w", err)
 	}
-	return store.Import(ctx, db, p, r)
+	return store.Import(ctx, db, p, r, o)
 }
 
 // holding returns the one store that holds all of a person, and their partition.

@@ -126,7 +126,7 @@ func TestEntitiesGoWithTheirMemories(t *testing.T) {
 		_, err := b.Export(ctx, ann, &out)
 		require.NoError(t, err)
 		moved := open(t, func(c *mem0.Config) { c.Clock = clock.Now })
-		_, err = moved.Import(ctx, ann, strings.NewReader(out.String()))
+		_, err = moved.Import(ctx, ann, strings.NewReader(out.String()), nil)
 		require.NoError(t, err)
 		require.Equal(t, known, entities(t, moved, ann))
 

@@ -214,7 +214,7 @@ func TestEveryCallNeedsAScope(t *testing.T) {
 			return err
 		},
 		"Export": func(s backends.Scope) error { _, err := b.Export(ctx, s, &strings.Builder{}); return err },
-		"Import": func(s backends.Scope) error { _, err := b.Import(ctx, s, strings.NewReader("")); return err },
+		"Import": func(s backends.Scope) error { _, err := b.Import(ctx, s, strings.NewReader(""), nil); return err },
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
@@ -510,7 +510,7 @@ func TestAUserMovesFromSQLiteToRedisToAClusterAndBack(t *testing.T) {
 	require.Len(t, want, 1+23+1+3+12+1, "the head, facts and words, one deleted, sessions, messages, the end")
 	for _, db := range []store.Store{testkit.Redis(t, flavour.Start(t).Client(t)), testkit.Redis(t, flavour.StartCluster(t, 3).Client(t)), openStore(t)} {
 		b := open(t, on(db))
-		_, err := b.Import(ctx, ann, strings.NewReader(carried))
+		_, err := b.Import(ctx, ann, strings.NewReader(carried), nil)
 		require.NoError(t, err)
 		var got []map[string]any
 		carried, got = exported(t, b)

@@ -6,11 +6,13 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -21,19 +23,32 @@ import (
 // tombstones are not in an export: see [Transfer].
 //
 // whose says whose export it must be; the zero partition takes anybody's. Besides their own
-// partition only parts of workspaces and agents of the namespace are written.
+// partition only parts of workspaces and agents of the namespace are written, and in these
+// only what is the user's: a line that names another user there is ErrInvalid. Each
+// partition of the stream is passed to [ImportOptions].Open first.
 //
 // ErrInvalid names the line that is no line of such an export; an export that was cut off is
 // ErrInvalid too, with what came before it imported. After an error repeat the call: it
 // writes what is missing.
-func Import(ctx context.Context, s Store, whose backends.Partition, r io.Reader) (TransferCount, error) {
+func Import(ctx context.Context, s Store, whose backends.Partition, r io.Reader, o *ImportOptions) (TransferCount, error) {
 	i := &importer{to: s, whose: whose}
+	if o != nil {
+		i.ImportOptions = *o
+	}
 	err := i.all(ctx, r)
 	return i.done, err
 }
 
+// ImportOptions say what an [Import] may write. Nil is the zero value.
+type ImportOptions struct {
+	// Open is called with each partition that a line names, before anything in it is read
+	// or written. Its error ends the import, and names the line. Optional. Defaults to all.
+	Open func(ctx context.Context, p backends.Partition) error
+}
+
 // importer is a call of Import. Memories and messages are written by the page.
 type importer struct {
+	ImportOptions
 	ctx   context.Context
 	to    Store
 	whose backends.Partition
@@ -95,12 +110,23 @@ func (i *importer) read(text []byte) error {
 	case l.Partition != nil:
 		return i.partition(l)
 	case l.Memory != nil:
+		err := cmp.Or(i.own("memory "+l.Memory.ID, l.Memory.From()...), i.ownEvents(l.Memory.ID, l.Events))
+		if err != nil {
+			return err
+		}
 		return i.memory(Restore(l.Memory.ID, &Record{Memory: *l.Memory, Vector: l.Vector}, l.Events))
 	case l.Deleted != "":
+		if err := i.ownEvents(l.Deleted, l.Events); err != nil {
+			return err
+		}
 		return i.deleted(l.Deleted, l.Events)
 	case l.Session != nil:
 		i.session, i.whole = l.Session, !l.Share
-		return nil
+		if l.Share { // several users'
+			l.Session.Scope.UserID = ""
+			return nil
+		}
+		return i.own("session "+l.Session.ID, l.Session.Scope.UserID)
 	case l.Message != nil:
 		return i.message(l.Message)
 	case l.Blob != nil:
@@ -126,7 +152,27 @@ func (i *importer) partition(l *line) error {
 		return fmt.Errorf("%w: %s is not of the export of %s", backends.ErrInvalid, i.p, i.whose)
 	}
 	i.done.Partitions++
-	return i.p.Validate()
+	err := i.p.Validate()
+	if err == nil && i.Open != nil {
+		err = i.Open(i.ctx, i.p)
+	}
+	return err
+}
+
+// own returns ErrInvalid for what is not the user's in a part of another partition.
+func (i *importer) own(what string, users ...string) error {
+	if i.p == i.whose || slices.Equal(users, []string{i.whose.ID}) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is not of %s, whose export it is", backends.ErrInvalid, what, i.whose)
+}
+
+// ownEvents is own for a history.
+func (i *importer) ownEvents(id string, events []backends.Event) (err error) {
+	for n := range events {
+		err = cmp.Or(err, i.own("the history of memory "+id, events[n].Users...))
+	}
+	return err
 }
 
 func (i *importer) memory(m Mutation) error {
@@ -139,6 +185,9 @@ func (i *importer) memory(m Mutation) error {
 func (i *importer) message(e *Entry) error {
 	if i.session == nil {
 		return fmt.Errorf("%w: a message before any session", backends.ErrInvalid)
+	}
+	if err := i.own("message "+e.ID, cmp.Or(e.UserID, i.session.Scope.UserID)); err != nil {
+		return err
 	}
 	if n := len(i.pending); n == transferPage || n > 0 && i.learnt(e) != i.learnt(&i.pending[0]) {
 		if err := i.append(); err != nil {

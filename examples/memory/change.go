@@ -54,7 +54,7 @@ func export(ctx context.Context, c *call) error {
 
 // importFile reads what export wrote.
 func importFile(ctx context.Context, c *call) error {
-	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, backends.Partition{}, f) })
+	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, backends.Partition{}, f, nil) })
 }
 
 // transfer copies partitions to another store.

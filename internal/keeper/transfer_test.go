@@ -30,10 +30,10 @@ func TestAnExportIsImportedForItsUserAlone(t *testing.T) {
 	count, err := from.manager().Export(ctx, whose, &out)
 	require.NoError(t, err)
 	require.Equal(t, 3, count.Records)
-	_, err = to.manager().Import(ctx, backends.Scope{UserID: "bob"}, strings.NewReader(out.String()))
+	_, err = to.manager().Import(ctx, backends.Scope{UserID: "bob"}, strings.NewReader(out.String()), nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	require.Empty(t, to.texts(ann))
-	done, err := to.manager().Import(ctx, whose, strings.NewReader(out.String()))
+	done, err := to.manager().Import(ctx, whose, strings.NewReader(out.String()), nil)
 	require.NoError(t, err)
 	require.Equal(t, count, done)
 	require.Equal(t, from.texts(ann), to.texts(ann))
@@ -45,7 +45,7 @@ func TestAnExportIsImportedForItsUserAlone(t *testing.T) {
 	for _, m := range []*keeper.Manager{from.manager(), to.manager()} {
 		_, err = m.Export(ctx, backends.Scope{}, io.Discard)
 		require.ErrorIs(t, err, backends.ErrNoScope)
-		_, err = m.Import(ctx, backends.Scope{}, strings.NewReader(out.String()))
+		_, err = m.Import(ctx, backends.Scope{}, strings.NewReader(out.String()), nil)
 		require.ErrorIs(t, err, backends.ErrNoScope)
 	}
 }

@@ -22,7 +22,7 @@ type Memory interface {
 	Forget(ctx context.Context, s backends.Scope) (*backends.Receipt, error)
 	ForgetPart(ctx context.Context, s backends.Scope, part *backends.Part) (*backends.Receipt, error)
 	Export(ctx context.Context, s backends.Scope, w io.Writer) (store.TransferCount, error)
-	Import(ctx context.Context, s backends.Scope, r io.Reader) (store.TransferCount, error)
+	Import(ctx context.Context, s backends.Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error)
 	Flush(ctx context.Context) error
 }
 

@@ -143,7 +143,7 @@ func (c *call) export(in *scopeQuery) (any, error) {
 func (c *call) load(in *scopeQuery) (count store.TransferCount, err error) {
 	s, err := c.open(in.Scope, true)
 	if err == nil {
-		count, err = c.cfg.Memory.Import(c, s, c.r.Body)
+		count, err = c.cfg.Memory.Import(c, s, c.r.Body, nil)
 	}
 	return count, err
 }

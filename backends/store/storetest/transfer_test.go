@@ -4,6 +4,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -65,9 +66,9 @@ func TestTransferOnEveryStore(t *testing.T) {
 			must(e.EraseMessages(e.ctx, e.p, "learnt", 2))(e)
 			text := e.exported()
 			other, none := e.elsewhere(), store.TransferCount{Partitions: 1}
-			count := must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text)))(e)
+			count := must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text), nil))(e)
 			require.Equal(e, store.TransferCount{Partitions: 1, Records: 33, Deleted: 1, Sessions: 3, Messages: 5, Blobs: 2}, count)
-			require.Equal(e, none, must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text)))(e), "all is there")
+			require.Equal(e, none, must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text), nil))(e), "all is there")
 			require.Equal(e, none, e.transfer(other), "what differed would be an error")
 			e.drop()
 			e.clock.pass(time.Hour)
@@ -76,9 +77,9 @@ func TestTransferOnEveryStore(t *testing.T) {
 
 			for _, cut := range []int{0, len(text) / 2, strings.LastIndex(text, "{\"end")} {
 				third := e.elsewhere()
-				_, err := store.Import(e.ctx, third.Store, e.p, strings.NewReader(text[:cut]))
+				_, err := store.Import(e.ctx, third.Store, e.p, strings.NewReader(text[:cut]), nil)
 				require.ErrorIs(e, err, backends.ErrInvalid)
-				must(store.Import(e.ctx, third.Store, e.p, strings.NewReader(text)))(e)
+				must(store.Import(e.ctx, third.Store, e.p, strings.NewReader(text), nil))(e)
 				require.Equal(e, none, e.transfer(third), "an import that was cut off goes on")
 			}
 			require.Equal(e, []string{"s", ""}, names(e.list(store.SessionQuery{Pending: true})))
@@ -87,7 +88,7 @@ func TestTransferOnEveryStore(t *testing.T) {
 			require.Greater(e, events[len(events)-1].Version, events[len(events)-2].Version)
 			require.Equal(e, "r3", e.index().page().Records[32].ID, "what changes next comes last")
 			other.apply(put("a", "changed"))
-			require.ErrorIs(e, errOf(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text))), backends.ErrConflict)
+			require.ErrorIs(e, errOf(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text), nil)), backends.ErrConflict)
 		}},
 		{"an export has what came from a user elsewhere, and nothing of others", func(e *env) {
 			bob, team := e.user("bob"), e.of(backends.PartitionWorkspace, "team")
@@ -99,13 +100,41 @@ func TestTransferOnEveryStore(t *testing.T) {
 			text := e.exported()
 			require.NotContains(e, text, "of bob")
 			other := e.elsewhere()
-			must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text)))(e)
+			must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text), nil))(e)
 			require.Equal(e, text, other.exported())
 			there := other.in(team.p)
 			require.Equal(e, "of ann", there.one("kept of ann").Text)
 			require.Len(e, there.history("deleted of ann"), 2)
 			require.Equal(e, []string{"of ann"}, pluck(there.read("calls", store.Range{}), func(e *store.Entry) string { return e.Content }))
 			require.Len(e, there.read("of ann", store.Range{}), 1)
+		}},
+		{"a part of a workspace is the user's whose export it is, and opened first", func(e *env) {
+			team := e.of(backends.PartitionWorkspace, "team")
+			team.share(e, "of ann")
+			text, other := e.exported(), e.elsewhere()
+			denied := &store.ImportOptions{Open: func(_ context.Context, p backends.Partition) error {
+				if p == team.p {
+					return fmt.Errorf("%w: not this one", backends.ErrDenied)
+				}
+				return nil
+			}}
+			_, err := store.Import(e.ctx, other.Store, e.p, strings.NewReader(text), denied)
+			require.ErrorIs(e, err, backends.ErrDenied)
+			require.ErrorContains(e, err, "line 2")
+			require.Empty(e, must(other.Partitions(e.ctx, e.p.Namespace, store.Page{}))(e).Partitions)
+			ann, eve, mentions := `"`+e.p.ID+`"`, `"eve"`, 0
+			for from := strings.Index(text, "\n"); ; { // each mention of her in the workspace
+				at := strings.Index(text[from:], ann)
+				if at < 0 {
+					break
+				}
+				forged := text[:from+at] + eve + text[from+at+len(ann):]
+				from, mentions = from+at+len(ann), mentions+1
+				_, err := store.Import(e.ctx, other.Store, e.p, strings.NewReader(forged), nil)
+				require.ErrorIs(e, err, backends.ErrInvalid, forged)
+			}
+			require.Equal(e, 6, mentions)
+			must(store.Import(e.ctx, other.Store, e.p, strings.NewReader(text), nil))(e)
 		}},
 	})
 }
