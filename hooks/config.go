@@ -111,6 +111,13 @@ type Config struct {
 	// Defaults to those of package working.
 	Working *working.Config
 
+	// Redact changes texts before the log, the archives of Window and the blocks of Core store
+	// them, unless those have a Redact of their own; the backend has one of its own. A run goes
+	// on with what was said, and a later one is shown what is stored. It must be safe for
+	// concurrent use. Optional. Defaults to redact.Text, which replaces keys and passwords;
+	// redact.None keeps everything.
+	Redact func(string) string
+
 	// Window gives the agent working memory: with a session in its scope a run needs
 	// the new message alone, every context is made to fit the model's window, and
 	// the agent reads what left it by grep_working_memory and read_working_memory,

@@ -116,6 +116,7 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 	case w.Backend == nil:
 		w.Backend = c.Backend
 	}
+	config.Default(&w.Redact, c.Redact)
 	config.Default(&w.Confirm, c.Confirm)
 	config.Default(&w.OnError, c.OnError)
 	config.Default(&w.OnLearned, c.OnLearned)
@@ -140,6 +141,7 @@ func newWindow(c *Config) (*window.Window, error) {
 	if w.Redact == nil && c.Working != nil {
 		w.Redact = c.Working.Redact
 	}
+	config.Default(&w.Redact, c.Redact)
 	config.Default(&w.Language, c.Language)
 	config.Default(&w.OnError, c.OnError)
 	config.Default(&w.Clock, c.Clock)

@@ -113,8 +113,9 @@ type Config struct {
 	// three facts at most, and skips the surplus.
 	Confirm backends.Confirm
 
-	// Redact is applied to every text before it is stored or shown to a model.
-	// Optional. It must be safe for concurrent use.
+	// Redact is applied to every text before it is stored or shown to a model. Optional. It
+	// must be safe for concurrent use. Defaults to redact.Text, which replaces keys and
+	// passwords and keeps a person's own addresses and numbers; redact.None keeps everything.
 	Redact func(string) string
 
 	// Retention says what is erased when its time is over, and whether it is counted how

@@ -15,13 +15,13 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/redact"
 )
 
 // Config configures a [Backend]. It is copied by [New]. Task, Personal and Tools
@@ -68,10 +68,9 @@ type Config struct {
 	Verdict func(m *schema.Message) (score float64, ok bool)
 
 	// Redact is applied to every text before it is stored or shown to a model. Optional. It
-	// must be safe for concurrent use. Without it a user's own memories are not redacted, and
-	// of what goes to a workspace keys, tokens, passwords and personal data are: card and bank
-	// account numbers, e-mail addresses, phone numbers, national ids. A function that returns
-	// its text turns that off, except for the keys and passwords in calls of tools.
+	// must be safe for concurrent use. Defaults to redact.Text for a person's own memories, and
+	// to redact.Shared for workspaces. redact.None turns both off, except for the keys and
+	// passwords in calls of tools.
 	Redact func(string) string
 	// Allow returns an error for what a caller may not do to a workspace; the call then returns
 	// it as [backends.ErrDenied]. m is the memory that is updated or deleted, as it is stored,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/session"
@@ -281,7 +282,7 @@ type Config struct {
 	Sweep time.Duration
 
 	// Redact changes texts before they are stored: contents, text parts, reasoning and
-	// arguments of tool calls. Optional.
+	// arguments of tool calls. Optional. Defaults to redact.Text; redact.None keeps all.
 	Redact func(string) string
 	// Confirm goes with each request to Backend: see backends.AddRequest. Optional.
 	Confirm backends.Confirm
@@ -305,7 +306,7 @@ func (c *Config) withDefaults() (Config, error) {
 	}
 	d := *c
 	config.Default(&d.Sweep, 30*time.Second)
-	config.Default(&d.Redact, func(s string) string { return s })
+	config.Default(&d.Redact, redact.Text)
 	config.Default(&d.Clock, backends.SystemClock)
 	config.Default(&d.IDs, backends.NewID)
 	return d, errors.Join(

@@ -48,6 +48,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
@@ -66,7 +67,7 @@ type Config struct {
 	Embeds bool
 	// Redact is applied to every text that Update and Load store, those of metadata
 	// among them; of a Commit the texts are the caller's to redact, before ids are made
-	// of them. Optional. It must be safe for concurrent use.
+	// of them. Optional. It must be safe for concurrent use. Defaults to redact.Text.
 	Redact func(string) string
 	// Sharing is how workspaces are shared. Optional. Without it they are as other
 	// partitions.
@@ -101,7 +102,7 @@ func New(c *Config) (*Keeper, error) {
 		return nil, fmt.Errorf("keeper: %w: Config needs a Name, a Store and a Ranker over it", backends.ErrInvalid)
 	}
 	k := &Keeper{config: *c}
-	config.Default(&k.config.Redact, func(s string) string { return s })
+	config.Default(&k.config.Redact, redact.Text)
 	config.Default(&k.config.Clock, backends.SystemClock)
 	if c.Sharing != nil {
 		k.shared = &Keeper{config: k.config}

@@ -54,10 +54,10 @@ import (
 	"github.com/cloudwego/eino/compose"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/redact"
 )
 
 // Root is the directory that all files are in.
@@ -82,7 +82,7 @@ type Config struct {
 	Scope func(ctx context.Context) (backends.Scope, error)
 
 	// Redact takes out of a text what must not be stored. It must be safe for concurrent use.
-	// Optional. Defaults to nothing for users and agents, and to secrets and personal data for
+	// Optional. Defaults to redact.Text for users and agents, and to redact.Shared for
 	// workspaces.
 	Redact func(text string) string
 
@@ -235,6 +235,8 @@ func (x *call) clean(text string) string {
 		text = x.Redact(text)
 	case x.p.Kind == backends.PartitionWorkspace:
 		text = redact.Shared(text)
+	default:
+		text = redact.Text(text)
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/redact"
 )
 
 type addTool struct {

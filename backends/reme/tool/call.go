@@ -14,9 +14,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/redact"
 	"github.com/einomem/einomem/internal/text"
 )
 

@@ -22,8 +22,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/redact"
 	"github.com/einomem/einomem/internal/testkit"
 )
 
@@ -218,7 +218,7 @@ func TestEachToolHasAnOutcomeAndOneFailureLeavesTheOthers(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		assert.Equal(t, "password: [redacted]", resp.Tools[0].Guideline)
+		assert.Equal(t, "password: [redacted:password]", resp.Tools[0].Guideline)
 	}
 }
 
@@ -356,7 +356,7 @@ func TestALoadedMemoryOfAToolIsKnownWithItsCalls(t *testing.T) {
 	all, err := r.Retrieve(ctx, &RetrieveRequest{Scope: team, WithCalls: true})
 	require.NoError(t, err)
 	got := all.Tools[0]
-	assert.Equal(t, "Search with few words. password: [redacted]", got.Guideline)
+	assert.Equal(t, "Search with few words. password: [redacted:password]", got.Guideline)
 	require.Len(t, got.Calls, 3)
 	assert.InDelta(t, 0.6667, got.Statistics.SuccessRate, 0)
 	assert.EqualValues(t, 3, got.Statistics.Total)
@@ -723,5 +723,5 @@ func TestStatisticsQuoteNoPersonalData(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, string(raw), "13912345678")
 	assert.NotContains(t, string(raw), "ann@example.com")
-	assert.Contains(t, string(raw), "[redacted] and [redacted] are unknown")
+	assert.Contains(t, string(raw), "[redacted:phone] and [redacted:email] are unknown")
 }

@@ -46,10 +46,10 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/redact"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -133,7 +133,7 @@ type Memory struct {
 }
 
 // New returns a memory of tools, as reme.New does. The keeper keeps guidelines, and its store
-// the calls; its Redact runs on every text before the table of internal/redact does. The model
+// the calls; its Redact runs on every text before the table of package redact does. The model
 // writes guidelines; it may be nil. limits bound what
 // one request may cost, prompt how many tokens of calls one prompt shows. A configuration that
 // cannot work is ErrInvalid.

@@ -428,7 +428,7 @@ func TestNoSecretIsStoredOrShownToAModel(t *testing.T) {
 	}
 	r.record(t, callOf(&backends.ToolCall{Tool: "login", Arguments: `{"password":"` + secret + `","api_key":["` + secret + `"]}`, Result: "ok"}))
 	got := r.force(t, "login").Tools[0]
-	assert.Contains(t, got.Guideline, "[redacted]")
+	assert.Contains(t, got.Guideline, "[redacted:password]")
 	stored := []any{got}
 	entries, err := r.store.Read(ctx, inTeam, "tool/login/2026-03", store.Range{Limit: 100})
 	require.NoError(t, err)
@@ -442,7 +442,7 @@ func TestNoSecretIsStoredOrShownToAModel(t *testing.T) {
 	last := r.tool(t, "login").Calls[8]
 	assert.Equal(t, object{"password": "[redacted]", "api_key": "[redacted]"}, last.Input)
 	assert.Equal(t, hashOf(last.Input, "ok"), last.Hash, "no hash of a secret either")
-	assert.Equal(t, "password: [redacted]", r.redact("password: "+secret))
+	assert.Equal(t, "password: [redacted:password]", r.redact("password: "+secret))
 }
 
 func TestARedactorThatPanicsIsAnError(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/einomem/einomem/internal/redact"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -172,7 +172,7 @@ func countArguments(calls []Call) []ArgumentCount {
 		input, _ := calls[i].Input.(map[string]any)
 		for name, v := range input {
 			k := ArgumentCount{Name: name, Value: encoded(v)}
-			if v == redact.Mark || utf8.RuneCountInString(k.Value) > maxValue {
+			if s, _ := v.(string); redact.IsMark(s) || utf8.RuneCountInString(k.Value) > maxValue {
 				continue
 			}
 			if counts[k] == nil {

@@ -12,7 +12,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/session"
 )
@@ -25,7 +27,7 @@ type Config struct {
 	// Redact changes texts before they are stored: contents, text parts, reasoning and
 	// arguments of tool calls. It should be the one of working.Config, and leave what it
 	// made as it is, so that a message is known again that is in the log and in a blob.
-	// Must be safe for concurrent use. Optional.
+	// Must be safe for concurrent use. Optional. Defaults to redact.Text.
 	Redact func(string) string
 }
 
@@ -40,7 +42,9 @@ func New(cfg *Config) (*Archives, error) {
 	if cfg == nil || cfg.Sessions == nil {
 		return nil, fmt.Errorf("archive: %w: Config.Sessions is required", backends.ErrInvalid)
 	}
-	return &Archives{cfg: *cfg}, nil
+	a := &Archives{cfg: *cfg}
+	config.Default(&a.cfg.Redact, redact.Text)
+	return a, nil
 }
 
 // Archive is what left the context of one session. It is safe for concurrent use.

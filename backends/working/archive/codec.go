@@ -72,10 +72,10 @@ func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 
 // clean returns a text as it is stored. Unlike the log, archives truncate none.
 func (x *Archive) clean(s string) string {
-	if x.cfg.Redact != nil && s != "" {
-		s = x.cfg.Redact(s)
+	if s == "" {
+		return s
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ToValidUTF8(x.cfg.Redact(s), "\uFFFD")
 }
 
 // decode reads the bytes of a blob, whatever they are.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
@@ -102,7 +103,7 @@ type Config struct {
 	Tools bool
 
 	// Redact takes out of a text what must not be stored, before an edit is made with it.
-	// It must be safe for concurrent use. Optional. Defaults to nothing.
+	// It must be safe for concurrent use. Optional. Defaults to redact.Text.
 	Redact func(text string) string
 
 	Language backends.Language // Optional. Of the fixed texts of Message; LanguageAuto is English.
@@ -136,6 +137,7 @@ func New(cfg *Config) (*Blocks, error) {
 		}
 	}
 	config.Default(&b.config.Clock, backends.SystemClock)
+	config.Default(&b.config.Redact, redact.Text)
 	return b, nil
 }
 

@@ -188,10 +188,7 @@ func (b *Blocks) record(t *target, role, text string) *store.Record {
 
 // clean returns a text as blocks hold it: redacted, with \n for line breaks.
 func (b *Blocks) clean(s string) string {
-	if s = breaks(s); b.config.Redact != nil {
-		s = strings.ToValidUTF8(b.config.Redact(s), "\uFFFD")
-	}
-	return s
+	return strings.ToValidUTF8(b.config.Redact(breaks(s)), "\uFFFD")
 }
 
 // breaks returns a text as blocks hold it, with \n for line breaks.

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
@@ -60,7 +61,7 @@ type Config struct {
 	// Core has the blocks that are always shown. Optional.
 	Core *core.Blocks
 	// Redact changes texts before they are archived, and summaries before they are kept.
-	// Optional. Give the log's.
+	// Optional. Give the log's. Defaults to redact.Text.
 	Redact func(string) string
 	// Language is that of placeholders and notices. Optional. LanguageAuto follows the
 	// last user message.
@@ -104,6 +105,7 @@ func (c *Config) withDefaults() (Config, error) {
 	config.Default(&d.StoreTimeout, 2*time.Second)
 	config.Default(&d.Steps, compaction.Default(d.Model))
 	config.Default(&d.Clock, backends.SystemClock)
+	config.Default(&d.Redact, redact.Text)
 	return d, nil
 }
 
@@ -246,11 +248,7 @@ func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Sum
 	ctx, cancel := w.within(context.WithoutCancel(ctx)) // the model was paid for it
 	defer cancel()
 	err := work.Catch("Config.Redact", func() error {
-		text := sum.Text
-		if w.cfg.Redact != nil {
-			text = w.cfg.Redact(text)
-		}
-		_, err := w.Sessions().KeepSummary(ctx, s, sum.Upto, text)
+		_, err := w.Sessions().KeepSummary(ctx, s, sum.Upto, w.cfg.Redact(sum.Text))
 		return err
 	})
 	if err != nil && !errors.Is(err, backends.ErrNotFound) {

@@ -10,7 +10,7 @@ import (
 
 // datum is one form of personal data that has digits.
 type datum struct {
-	name  string
+	name  string         // its kind, in the mark
 	first string         // the characters that it begins with, for speed
 	form  *regexp.Regexp // all of it; it ends where a word ends
 	// word must stand in front of it, not must not. Optional.
@@ -45,7 +45,7 @@ var personal = []datum{
 	{name: "card", first: "23456", not: counted, check: isCard,
 		form: shape(`\d{13,19}|\d{4}(?:[ -]\d{4}){3}(?:[ -]\d{3})?|\d{4}[ -]\d{6}[ -]\d{4,5}|\d{6}[ -]\d{13}`)},
 	// ISO 13616-1.
-	{name: "bank account", first: letters, check: isIBAN,
+	{name: "account", first: letters, check: isIBAN,
 		form: shape(`[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?`)},
 
 	// ITU-T E.164: up to 15 digits, of which the first are the country's.
@@ -62,26 +62,26 @@ var personal = []datum{
 	{name: "phone", first: numerals + "(", word: phoned, check: hasDigits(7, 15), form: shape(`\(?\d{2,5}\)?(?:[ ./-]?\d{2,5}){1,5}`)},
 
 	// GB 11643-1999: region, day of birth, ISO 7064 MOD 11-2.
-	{name: "national id", first: "123456789", form: shape(`[1-9]\d{16}[\dXx]`), check: isChineseID},
+	{name: "id", first: "123456789", form: shape(`[1-9]\d{16}[\dXx]`), check: isChineseID},
 	// Spain, Real Decreto 1553/2005: the letter follows from the number.
-	{name: "national id", first: numerals + "XYZ", form: shape(`(?:\d{8}|[XYZ]-?\d{7})-?[A-HJ-NP-TV-Z]`), check: isSpanishID},
+	{name: "id", first: numerals + "XYZ", form: shape(`(?:\d{8}|[XYZ]-?\d{7})-?[A-HJ-NP-TV-Z]`), check: isSpanishID},
 	// Italy, D.M. 23 December 1976: letters of names, year, one of twelve letters for the month,
 	// day, place. Nothing else looks so.
-	{name: "national id", first: letters, form: shape(`[A-Za-z]{6}\d\d[A-EHLMPRSTa-ehlmprst][0-7]\d[A-Za-z]\d{3}[A-Za-z]`)},
+	{name: "id", first: letters, form: shape(`[A-Za-z]{6}\d\d[A-EHLMPRSTa-ehlmprst][0-7]\d[A-Za-z]\d{3}[A-Za-z]`)},
 	// Brazil: CPF, two digits modulo 11.
-	{name: "national id", first: numerals, form: shape(`\d{3}\.\d{3}\.\d{3}-\d{2}`), check: isCPF},
+	{name: "id", first: numerals, form: shape(`\d{3}\.\d{3}\.\d{3}-\d{2}`), check: isCPF},
 	// What a name has to stand in front of: CPF again, the Dutch burgerservicenummer, the Polish
 	// PESEL, and the Social Security number of the USA.
-	{name: "national id", first: numerals, word: named(`\b(?:cpf|bsn|pesel|ssn|social[ _-]security)|burgerservicenummer`), form: shape(`\d{11}|\d{3}[ -]?\d{2}[ -]?\d{4}|\d{4}[ .]\d{2}[ .]\d{3}`)},
+	{name: "id", first: numerals, word: named(`\b(?:cpf|bsn|pesel|ssn|social[ _-]security)|burgerservicenummer`), form: shape(`\d{11}|\d{3}[ -]?\d{2}[ -]?\d{4}|\d{4}[ .]\d{2}[ .]\d{3}`)},
 }
 
 // personalData adds where personal data stands to cuts.
 func personalData(cuts []span, s string) []span {
 	cuts = mailboxes(cuts, s)
 	for i := 0; i < len(s); i++ {
-		n := dataAt(s, i)
+		n, kind := dataAt(s, i)
 		if n > 0 {
-			cuts = append(cuts, span{i, i + n})
+			cuts = append(cuts, span{i, i + n, kind})
 			i += n - 1
 		}
 	}
@@ -93,14 +93,15 @@ const (
 	minDigits = 7  // of the shortest: a local phone number
 )
 
-// dataAt returns how long the personal data is that begins at i; 0 if none does.
-func dataAt(s string, i int) int {
+// dataAt returns how long the personal data is that begins at i, and of which kind; 0 if none
+// does.
+func dataAt(s string, i int) (length int, kind string) {
 	if i > 0 && (isDigit(s[i-1]) || isLetter(s[i-1])) || strings.IndexByte(numerals+letters+"+%(", s[i]) < 0 {
-		return 0
+		return 0, ""
 	}
 	before, ahead := s[max(0, i-beforeNeedle):i], s[i:min(len(s), i+maxDatum)]
 	if countDigits(ahead) < minDigits || inside.MatchString(before) {
-		return 0
+		return 0, ""
 	}
 	for k := range personal {
 		d := &personal[k]
@@ -112,10 +113,10 @@ func dataAt(s string, i int) int {
 			continue
 		}
 		if (d.word == nil || d.word.MatchString(before)) && (d.not == nil || !d.not.MatchString(before) && !units.MatchString(s[i+len(m):])) {
-			return len(m)
+			return len(m), d.name
 		}
 	}
-	return 0
+	return 0, ""
 }
 
 // inside ends what goes on in a number or a word behind it: 3.14, $15, a-b, 12:30. more begins
@@ -159,7 +160,7 @@ func mailboxes(cuts []span, s string) []span {
 	}
 	for _, at := range mail.FindAllStringIndex(s, -1) {
 		if !file.MatchString(s[at[0]:at[1]]) && !remote.MatchString(s[at[1]:]) && !strings.HasSuffix(s[:at[0]], "://") {
-			cuts = append(cuts, span{at[0], at[1]})
+			cuts = append(cuts, span{at[0], at[1], "email"})
 		}
 	}
 	return cuts

@@ -1,21 +1,38 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redact finds secrets and personal data in texts by their form, and replaces them
-// by [Mark]. What it finds stands in two tables: forms has keys, tokens and passwords, and
-// personal has card and account numbers, e-mail addresses, phone numbers and national ids. No such table is complete: what must not be
-// stored is best never given to a model or a tool. All functions are pure.
+// Package redact finds secrets and personal data in texts by their form. Each gives way to a
+// placeholder that names its kind, such as "[redacted:password]".
+//
+// [Text] finds keys, tokens and passwords. It is the default Redact of every configuration
+// that stores what a person says. [Shared] also finds card and account numbers, e-mail
+// addresses, phone numbers and national ids. It is the default of what others read. [None]
+// switches redaction off.
+//
+// No such table is complete: keep a secret away from models and tools where that is possible.
+// All functions are pure, and safe for concurrent use.
 package redact
 
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// Mark replaces a secret.
+// Mark replaces the value of a field that is named like a secret. A secret that was found by
+// its form gets a mark of its kind: "[redacted:key]".
 const Mark = "[redacted]"
+
+// mark is the form of all marks.
+var mark = regexp.MustCompile(`^\[redacted(?::[a-z]+)?\]$`)
+
+// IsMark reports whether a text is a placeholder of this package, and nothing else.
+func IsMark(s string) bool { return mark.MatchString(s) }
+
+// None returns s as it is: a Redact that keeps everything.
+func None(s string) string { return s }
 
 // maxSecret is how far a secret is followed, in bytes.
 const maxSecret = 8 << 10
@@ -80,8 +97,11 @@ func isSecret(name string, v any) bool {
 	return secretName.MatchString(name) && !pageName.MatchString(name)
 }
 
-// span is a stretch of a text, in bytes.
-type span struct{ from, to int }
+// span is a stretch of a text, in bytes, and what stands there.
+type span struct {
+	from, to int
+	kind     string
+}
 
 // find adds the secrets of one form behind one needle to cuts.
 func (f *form) find(cuts []span, s, lower, needle string) []span {
@@ -98,9 +118,10 @@ func (f *form) find(cuts []span, s, lower, needle string) []span {
 		}
 		cut := secretOf(m, at, i)
 		secret := s[cut.from:cut.to]
-		if secret == "" || secret == Mark || f.check != nil && !f.check(s[max(0, at-beforeNeedle):at], secret) {
+		if secret == "" || IsMark(secret) || IsMark("["+secret+"]") || f.check != nil && !f.check(s[max(0, at-beforeNeedle):at], secret) {
 			continue
 		}
+		cut.kind = cmp.Or(f.kind, kindOf(needle))
 		cuts = append(cuts, cut) // what is inside it may be a name, too: the search goes on behind the needle
 	}
 }
@@ -110,14 +131,14 @@ func (f *form) find(cuts []span, s, lower, needle string) []span {
 func secretOf(match []int, needle, rest int) span {
 	for g := 2; g < len(match); g += 2 {
 		if match[g] >= 0 {
-			return span{rest + match[g], rest + match[g+1]}
+			return span{from: rest + match[g], to: rest + match[g+1]}
 		}
 	}
-	return span{needle, rest + match[1]}
+	return span{from: needle, to: rest + match[1]}
 }
 
 // without returns the text with a mark in the place of the spans; spans that overlap
-// become one.
+// become one, of the kind of the first.
 func without(s string, cuts []span) string {
 	if len(cuts) == 0 {
 		return s
@@ -127,7 +148,7 @@ func without(s string, cuts []span) string {
 	done := 0
 	for _, c := range cuts {
 		if c.from >= done {
-			b.WriteString(s[done:c.from] + Mark)
+			b.WriteString(s[done:c.from] + "[redacted:" + c.kind + "]")
 		}
 		done = max(done, c.to)
 	}
