@@ -99,6 +99,14 @@ func (h *Hooks) learns(ctx context.Context, m *schema.Message) (ok bool) {
 	return ok
 }
 
+// TurnID returns the id of the turn in which a tool is called under ctx, "" outside of one.
+func (h *Hooks) TurnID(ctx context.Context) string {
+	if r := running(ctx, h); r != nil {
+		return r.turn.id
+	}
+	return h.find(adkx.Messages(ctx)).id
+}
+
 // IsPrivate reports whether nothing that a tool which is called under ctx writes down is to be
 // remembered: under [backends.Incognito], and in a turn of which something is private, which
 // its arguments may repeat.

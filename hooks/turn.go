@@ -179,7 +179,7 @@ func (v *visible) shows(hit *backends.Hit) bool {
 	if len(v.texts) == 0 || hit.Before != nil {
 		return false
 	}
-	if hit.Origin.Turn != "" && v.turns[hit.Origin.Turn] {
+	if hit.Origin.Turn != "" && hit.Origin.Author != backends.AuthorAgent && v.turns[hit.Origin.Turn] {
 		return true
 	}
 	words := v.words.Of(hit.Text)

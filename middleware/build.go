@@ -177,6 +177,7 @@ func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
 func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan) ([]tool.BaseTool, error) {
 	t := &toolkit.Config{
 		Scope: func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
+		Turn:  func(ctx context.Context) string { return m.TurnID(ctx) },
 		Begin: func(ctx context.Context, s Scope) context.Context { return m.BeginTool(ctx, s) },
 		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 			return m.Search(ctx, r)

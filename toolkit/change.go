@@ -35,9 +35,9 @@ func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (s
 	r := &backends.AddRequest{
 		Scope: scope, Author: backends.AuthorAgent, Confirm: k.confirm(AddMemory), IdempotencyKey: callKey(ctx, scope, AddMemory, strings.Join(a.Content, "\n")),
 	}
-	turn := k.IDs()
+	call, turn := k.IDs(), k.Turn(ctx)
 	for i, s := range a.Content {
-		id := fmt.Sprint(turn, "-", i)
+		id := fmt.Sprint(call, "-", i)
 		r.Messages = append(r.Messages, backends.Message{ID: id, Turn: turn, Time: k.Clock(), Message: schema.AssistantMessage(s, nil)})
 	}
 	resp, err := k.Backend.Add(ctx, r)

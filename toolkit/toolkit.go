@@ -107,6 +107,9 @@ type Config struct {
 	// Scope says on whose behalf a call is made. It runs at each call, with the
 	// call's context, and must be safe for concurrent use. Required.
 	Scope func(ctx context.Context) (backends.Scope, error)
+	// Turn returns the id of the turn in which a call is made, which what add_memory notes down
+	// comes from. Optional. Defaults to none.
+	Turn func(ctx context.Context) string
 	// Begin returns the context for what a call writes, such as [store.Begin] does. Optional.
 	Begin func(ctx context.Context, s backends.Scope) context.Context
 
@@ -210,6 +213,7 @@ func newKit(cfg *Config) (*kit, error) {
 		k.Search = k.Backend.Search
 	}
 	config.Default(&k.Timeout, 10*time.Second)
+	config.Default(&k.Turn, func(context.Context) string { return "" })
 	config.Default(&k.Private, backends.IsIncognito)
 	config.Default(&k.Clock, backends.SystemClock)
 	config.Default(&k.IDs, backends.NewID)

@@ -697,7 +697,7 @@ func TestWhatWasBelievedWhenAndWhatHeldWhen(t *testing.T) {
 			clock.Advance(time.Duration(rapid.IntRange(1, 5).Draw(rt, "hours")) * time.Hour)
 			said := near("said")
 			message := user("x")
-			message[0].Time = said
+			message[0].ID, message[0].Turn, message[0].Time = fmt.Sprint("m", i), fmt.Sprint("t", i), said
 			op, id := rapid.SampledFrom([]string{"add", "supersede", "retract", "update", "expire", "delete"}).Draw(rt, "op"), ""
 			switch op {
 			case "supersede", "retract":
@@ -821,10 +821,15 @@ func TestExpiredFactsAreNotShownToTheModel(t *testing.T) {
 }
 
 func TestSaidAgainAfterADeletion(t *testing.T) {
-	for _, b := range []*mem0.Backend{open(t), open(t, with(answering(`{"facts":["tea"]}`)), factsOnly)} {
+	for i, b := range []*mem0.Backend{open(t), open(t, with(answering(`{"facts":["tea"]}`)), factsOnly)} {
 		first := add(t, b, ann, user("tea")...).Items[0].Memory
 		require.NoError(t, b.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: first.ID}))
-		again := add(t, b, ann, user("tea")...)
+		if i > 0 {
+			skipped := add(t, b, ann, user("tea")...).Items
+			require.Len(t, skipped, 1)
+			require.Equal(t, backends.OutcomeSkipped, skipped[0].Outcome, "the same message teaches nothing again")
+		}
+		again := add(t, b, ann, backends.Message{ID: "later", Message: schema.UserMessage("tea")})
 		require.Equal(t, backends.OutcomeAdded, again.Items[0].Outcome)
 		require.Equal(t, []string{"tea"}, list(t, b, ann))
 		events, err := b.History(ctx, &backends.HistoryRequest{Scope: ann, ID: again.Items[0].Memory.ID})

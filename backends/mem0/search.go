@@ -25,9 +25,9 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 		return nil, err
 	}
 	q := *r
-	q.Scope, q.Beside = scope, slices.Clone(r.Beside)
-	for i := range q.Beside { // what is stored was redacted before
-		q.Beside[i].Text = b.keep.Redact(q.Beside[i].Text)
+	q.Scope = scope
+	if q.Beside, err = b.beside(ctx, p, r.Beside); err != nil {
+		return nil, err
 	}
 	search := b.searchOne
 	if b.config.Shared {
@@ -38,6 +38,24 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 		b.keep.Ranker().Passages(q.Query, resp.Hits)
 	}
 	return resp, err
+}
+
+// beside returns what a search may find of what is not learnt yet: nothing of a silent turn, and
+// redacted as what is stored is.
+func (b *Backend) beside(ctx context.Context, p backends.Partition, said []backends.Memory) ([]backends.Memory, error) {
+	origins := make([]backends.Origin, len(said))
+	for i := range said {
+		origins[i] = said[i].Origin
+	}
+	silent, err := b.keep.Silent(ctx, p, origins...)
+	if err != nil {
+		return nil, err
+	}
+	said = slices.DeleteFunc(slices.Clone(said), func(m backends.Memory) bool { return silent(m.Origin) })
+	for i := range said {
+		said[i].Text = b.keep.Redact(said[i].Text)
+	}
+	return said, nil
 }
 
 // searchOne searches one partition.

@@ -27,7 +27,8 @@ const (
 // Update changes one memory in place, as [backends.Manager] says. The memory keeps
 // its id, its scope and its place in the chain whatever the metadata says; metadata
 // keys such as user_id are the caller's own and name nothing. A new text is redacted
-// and embedded anew. Of what holds no more Updated stays when it ended. A core block is
+// and embedded anew, and the turn that taught the former one is silent: see [Keeper.Delete]. Of
+// what holds no more Updated stays when it ended. A core block is
 // ErrInvalid. The request's scope does not choose the partition: p does. It is the caller:
 // see [Keeper.Allow].
 func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.UpdateRequest) (*backends.Memory, error) {
@@ -40,7 +41,13 @@ func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.U
 		if err := k.Allow(ctx, backends.OpUpdate, r.Scope, p, &rec.Memory); err != nil {
 			return err
 		}
+		former := rec.Text
 		batch, err := k.change(ctx, rec, r)
+		if err == nil && rec.Text != former { // else the turn that taught it says what it said before
+			var silenced []store.Mutation
+			silenced, err = k.silence(ctx, p, map[string]bool{rec.ID: true}, &rec.Memory)
+			batch.Mutations = append(batch.Mutations, silenced...)
+		}
 		if err != nil {
 			return err
 		}
@@ -123,7 +130,9 @@ func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 	return merged
 }
 
-// Delete removes one memory; its history still answers. A core block is ErrInvalid.
+// Delete removes one memory; its history still answers. The turn that taught it is silent from
+// then on: no search finds what was said in it, and nothing is learnt from it again. What else it
+// taught stays. A core block is ErrInvalid.
 // The request's scope does not choose the partition: p does. It is the caller: see
 // [Keeper.Allow].
 func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.DeleteRequest) error {
@@ -133,7 +142,11 @@ func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.D
 		}
 		m := store.Delete(r.ID)
 		m.Expect, m.Actor = expect, actorCaller
-		if _, err := k.config.Store.Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{m}}); err != nil {
+		silenced, err := k.silence(ctx, p, map[string]bool{rec.ID: true}, &rec.Memory)
+		if err != nil {
+			return err
+		}
+		if _, err := k.config.Store.Apply(ctx, p, &store.Batch{Mutations: append(silenced, m)}); err != nil {
 			return k.errorf("deleting memory %s: %w", r.ID, err)
 		}
 		return nil
@@ -160,7 +173,8 @@ func (k *Keeper) remove(ctx context.Context, p backends.Partition, f *backends.F
 	if err != nil {
 		return 0, err
 	}
-	var deletes []store.Mutation
+	var going []*backends.Memory
+	gone := map[string]bool{}
 	for _, m := range all {
 		if !matches(m) {
 			continue
@@ -170,14 +184,21 @@ func (k *Keeper) remove(ctx context.Context, p backends.Partition, f *backends.F
 				return 0, err
 			}
 		}
-		d := by(m.ID)
-		d.Actor = actorCaller
-		deletes = append(deletes, d)
+		going, gone[m.ID] = append(going, m), true
 	}
 	done := 0
-	for part := range slices.Chunk(deletes, deleteBatch) {
-		if _, err := k.config.Store.Apply(ctx, p, &store.Batch{Mutations: part}); err != nil {
-			return done, k.errorf("deleting %d memories: %w", len(deletes), err)
+	for part := range slices.Chunk(going, deleteBatch) {
+		mutations, err := k.silence(ctx, p, gone, part...)
+		if err != nil {
+			return done, err
+		}
+		for _, m := range part {
+			d := by(m.ID)
+			d.Actor = actorCaller
+			mutations = append(mutations, d)
+		}
+		if _, err := k.config.Store.Apply(ctx, p, &store.Batch{Mutations: mutations}); err != nil {
+			return done, k.errorf("deleting %d memories: %w", len(going), err)
 		}
 		done += len(part)
 	}

@@ -201,10 +201,17 @@ func (k *Keeper) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", k.config.Name, fmt.Errorf(format, args...))
 }
 
-// Keys returns the key by which [Keeper.Lookup] finds a memory, the [TextKey] of what it says.
-// It is made for the Keys of a recall.Config.
+// Keys returns the keys by which [Keeper.Lookup] finds a memory: the [TextKey] of what it says,
+// and of one that marks a turn as silent where that was said. It is made for the Keys of a
+// recall.Config.
 func Keys(m *backends.Memory) []string {
-	return []string{TextKey(m.Kind, m.WhenToUse, m.Text)}
+	keys := []string{TextKey(m.Kind, m.WhenToUse, m.Text)}
+	if silent(m) {
+		for _, at := range placesOf(&m.Origin) {
+			keys = append(keys, at.key())
+		}
+	}
+	return keys
 }
 
 // TextKey returns the key of the same words: memories of one kind whose WhenToUse

@@ -63,8 +63,15 @@ func identityOf(m *backends.Memory) identity {
 // statement that the model was not shown is errStale.
 func (b *batch) build(ctx context.Context, strict bool) error {
 	c := b.call
+	silent, err := c.engine.Keeper.Silent(ctx, c.Partition, c.origins...) // meanwhile
+	if err != nil {
+		return err
+	}
 	b.held, b.written = map[string]*node{}, map[identity][]*node{}
 	for _, n := range c.decisions {
+		if stores(n.wanted) && silent(n.memory.Origin) {
+			continue
+		}
 		n.state = state{outcome: n.wanted, until: n.since}
 		if c.engine.ByTime {
 			n.at = n.memory.Observed

@@ -128,6 +128,7 @@ type Call struct {
 	metadata map[string]any // of the request, redacted
 	said     []*Utterance
 	context  []*Utterance
+	origins  []backends.Origin // of the messages of the request, as far as they have ids
 	session  *store.SessionUpdate
 	key      string // by which the batch is idempotent; empty for none
 
@@ -151,8 +152,8 @@ type Utterance struct {
 }
 
 // Begin checks a request and lets through what may be learnt from: not system messages,
-// results of tools, notes of memory's own, what one agent hands to another, and messages
-// without text. Media, and messages that are too long, become items of their own: see
+// results of tools, notes of memory's own, what one agent hands to another, what is of a silent
+// turn (see [keeper.Keeper.Delete]), and messages without text. Media, and messages that are too long, become items of their own: see
 // [backends.OutcomeSkipped]. A request that is not legal is ErrInvalid. A
 // lease that was lost is ErrConflict, before a model is asked.
 func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
@@ -183,12 +184,31 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	return c, err
 }
 
+var errSilent = errors.New("what its turn taught was deleted or changed since; what is said anew has another id")
+
 // memorizedKey marks messages in ReMe's format that were learnt from before.
 const memorizedKey = "memorized"
 
 func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool) ([]*Utterance, error) {
 	e := c.engine
 	var out []*Utterance
+	origins := make([]backends.Origin, len(messages))
+	for i := range messages {
+		origins[i] = backends.Origin{Session: c.Scope.SessionID, Turn: messages[i].Turn}
+		if id := messages[i].ID; id != "" { // one that follows from the words may be said anew
+			origins[i].MessageIDs = []string{id}
+		}
+	}
+	if c.Author == backends.AuthorAgent { // a note is no part of the turn in which it is written down
+		origins = nil
+	}
+	silent, err := e.Keeper.Silent(ctx, c.Partition, origins...)
+	if err != nil {
+		return nil, err
+	}
+	if learn {
+		c.origins = origins
+	}
 	for i := range messages {
 		m := &messages[i]
 		if m.Message == nil || m.Role != schema.User && m.Role != schema.Assistant || einox.IsNote(m.Message) || einox.IsRetold(m.Message) {
@@ -198,6 +218,12 @@ func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool
 		u.learn = learn && (!e.UsersOnly || m.Role == schema.User || c.Author == backends.AuthorAgent) && m.Extra[memorizedKey] != true
 		if u.Time.IsZero() {
 			u.Time = c.Now
+		}
+		if origins != nil && silent(origins[i]) {
+			if u.learn {
+				c.Skip(u, "", errSilent)
+			}
+			continue
 		}
 		if u.learn {
 			if err := c.describe(ctx, u, m.Message); err != nil {

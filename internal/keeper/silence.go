@@ -1,0 +1,138 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// A turn is silent once a person deleted or changed what it taught: nothing shows it or learns
+// from it again. Its episodes are retracted, at the time at which they were said, so that no
+// plain search ever meets them. A turn without an episode, because it is not learnt from yet, gets
+// one that is empty. Both are written with the deletion, and move and go with the partition.
+
+// silent reports whether a memory marks where it comes from as silent.
+func silent(m *backends.Memory) bool {
+	return m.Kind == backends.KindEpisode && m.SupersededBy == "" && !m.Invalidated.IsZero()
+}
+
+// place is a message or a turn of a session.
+type place struct{ session, message, turn string }
+
+// placesOf returns where a memory comes from.
+func placesOf(o *backends.Origin) []place {
+	var out []place
+	for _, id := range o.MessageIDs {
+		out = append(out, place{o.Session, id, ""})
+	}
+	if o.Turn != "" {
+		out = append(out, place{o.Session, "", o.Turn})
+	}
+	return out
+}
+
+func (at place) key() string { return Key("silent", at.session, at.message, at.turn) }
+
+// places are a set of them.
+type places map[place]bool
+
+func (s places) add(o *backends.Origin) {
+	for _, at := range placesOf(o) {
+		s[at] = true
+	}
+}
+
+func (s places) has(o *backends.Origin) bool {
+	return slices.ContainsFunc(placesOf(o), func(at place) bool { return s[at] })
+}
+
+// Silent returns what reports whether a memory, from one of the origins, comes from a turn that is
+// silent.
+func (k *Keeper) Silent(ctx context.Context, p backends.Partition, origins ...backends.Origin) (func(backends.Origin) bool, error) {
+	var keys []string
+	for i := range origins {
+		for _, at := range placesOf(&origins[i]) {
+			keys = append(keys, at.key())
+		}
+	}
+	marked := places{}
+	if len(keys) == 0 {
+		return func(backends.Origin) bool { return false }, nil
+	}
+	found, err := k.Lookup(ctx, p, keys...)
+	for _, m := range found {
+		marked.add(&m.Origin)
+	}
+	return func(o backends.Origin) bool { return marked.has(&o) }, err
+}
+
+// taught returns the turns that taught memories, as far as a person said them in the partition, and
+// their episodes.
+func (k *Keeper) taught(ctx context.Context, p backends.Partition, memories ...*backends.Memory) (turns places, episodes []*backends.Memory, err error) {
+	turns = places{}
+	for _, m := range memories {
+		if p.Kind != backends.PartitionWorkspace && !m.Kind.Traits().Timeless {
+			turns.add(&m.Origin)
+		}
+	}
+	if len(turns) == 0 {
+		return turns, nil, nil
+	}
+	all, err := k.every(ctx, p, false)
+	for range 2 { // the messages, and then what else is of their turns
+		episodes = episodes[:0]
+		for _, m := range all {
+			if m.Kind == backends.KindEpisode && turns.has(&m.Origin) {
+				episodes = append(episodes, m)
+			}
+		}
+		for _, m := range episodes {
+			turns.add(&m.Origin)
+		}
+	}
+	return turns, episodes, err
+}
+
+// silence returns the mutations that silence the turns which taught memories. gone are the ids of
+// what the same write deletes.
+func (k *Keeper) silence(ctx context.Context, p backends.Partition, gone map[string]bool, memories ...*backends.Memory) ([]store.Mutation, error) {
+	memories = slices.DeleteFunc(slices.Clone(memories), func(m *backends.Memory) bool { // an answer teaches nothing that was said before it
+		return m.Kind == backends.KindEpisode && m.Origin.Role != string(schema.User)
+	})
+	_, episodes, err := k.taught(ctx, p, memories...)
+	var out []store.Mutation
+	held := places{}
+	for _, m := range episodes {
+		if !gone[m.ID] {
+			held.add(&m.Origin)
+		}
+		if !gone[m.ID] && m.Active() {
+			retract := store.Retract(m.ID, m.Since())
+			retract.Actor = actorCaller
+			out = append(out, retract)
+		}
+	}
+	for _, m := range memories {
+		if turn := (&backends.Origin{Session: m.Origin.Session, Turn: m.Origin.Turn}); m.Kind != backends.KindEpisode && turn.Turn != "" && !held.has(turn) {
+			held.add(turn)
+			out = append(out, store.Put(&store.Record{Memory: silentTurn(p, m)}))
+		}
+	}
+	return out, err
+}
+
+// silentTurn returns the empty episode that stands for the turn of a memory.
+func silentTurn(p backends.Partition, m *backends.Memory) backends.Memory {
+	at := m.Since()
+	return backends.Memory{
+		ID: ContentID(p, backends.KindEpisode, "silent", m.Origin.Session, m.Origin.Turn), Kind: backends.KindEpisode,
+		Scope: m.Scope, Observed: at, Invalidated: at, Origin: backends.Origin{Session: m.Origin.Session, Turn: m.Origin.Turn},
+	}
+}
