@@ -267,7 +267,7 @@ type Event struct {
 	Session    string    `json:"session,omitempty"`  // the session that taught the change
 	Messages   []string  `json:"messages,omitempty"` // its messages that did; empty: a program changed it, or an earlier build
 	Time       time.Time `json:"time"`
-	Version    int64     `json:"version"` // the partition's version after it
+	Version    int64     `json:"version"` // the partition's version after it; 0: it happened in another store
 }
 
 // Report says what became of a request that takes several steps, and what it cost.

@@ -463,7 +463,7 @@ func TestMemoriesAreTheCallersOwn(t *testing.T) {
 }
 
 // exported returns an export of ann, and its lines but for what is a store's own: the versions
-// of memories, the versions and the times of sessions.
+// of memories and events, the versions and the times of sessions.
 func exported(t *testing.T, b *mem0.Backend) (text string, lines []map[string]any) {
 	t.Helper()
 	var out strings.Builder
@@ -475,6 +475,10 @@ func exported(t *testing.T, b *mem0.Backend) (text string, lines []map[string]an
 		memory, _ := l["memory"].(map[string]any)
 		session, _ := l["session"].(map[string]any)
 		delete(memory, "version")
+		events, _ := l["events"].([]any)
+		for _, e := range events {
+			delete(e.(map[string]any), "version")
+		}
 		for _, own := range []string{"version", "created", "updated"} {
 			delete(session, own)
 		}
@@ -510,7 +514,7 @@ func TestAUserMovesFromSQLiteToRedisToAClusterAndBack(t *testing.T) {
 	require.Len(t, want, 1+23+1+3+12+1, "the head, facts and words, one deleted, sessions, messages, the end")
 	for _, db := range []store.Store{testkit.Redis(t, flavour.Start(t).Client(t)), testkit.Redis(t, flavour.StartCluster(t, 3).Client(t)), openStore(t)} {
 		b := open(t, on(db))
-		_, err := b.Import(ctx, ann, strings.NewReader(carried), nil)
+		_, err := b.Import(ctx, ann, strings.NewReader(carried), &store.ImportOptions{Learn: true})
 		require.NoError(t, err)
 		var got []map[string]any
 		carried, got = exported(t, b)

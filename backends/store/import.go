@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -25,11 +26,17 @@ import (
 // whose says whose export it must be; the zero partition takes anybody's. Besides their own
 // partition only parts of workspaces and agents of the namespace are written, and in these
 // only what is the user's: a line that names another user there is ErrInvalid. Each
-// partition of the stream is passed to [ImportOptions].Open first.
+// partition of the stream is passed to [ImportOptions].Open first, and begins with its
+// present life: a person who was forgotten may be imported anew, and one who is forgotten
+// meanwhile is ErrForgotten.
+//
+// Numbers of the stream decide nothing. Versions are those of this store, in the order of
+// the lines; events have none, because they happened elsewhere; messages are numbered anew.
 //
 // ErrInvalid names the line that is no line of such an export; an export that was cut off is
 // ErrInvalid too, with what came before it imported. After an error repeat the call: it
-// writes what is missing.
+// writes what is missing. A line is read as a whole, the stream is not: some megabytes are
+// held beside the longest line.
 func Import(ctx context.Context, s Store, whose backends.Partition, r io.Reader, o *ImportOptions) (TransferCount, error) {
 	i := &importer{to: s, whose: whose}
 	if o != nil {
@@ -44,7 +51,22 @@ type ImportOptions struct {
 	// Open is called with each partition that a line names, before anything in it is read
 	// or written. Its error ends the import, and names the line. Optional. Defaults to all.
 	Open func(ctx context.Context, p backends.Partition) error
+	// Memory makes of a memory and its history what a write would have stored, or refuses
+	// it: m is a Restore, and space that of its vector, nil for none. Called again with its
+	// own result it changes nothing. Optional. Defaults to as it is.
+	Memory func(ctx context.Context, p backends.Partition, m *Mutation, space *Embedding) error
+	// Message does the same for an entry of a log. Optional. Defaults to as it is.
+	Message func(ctx context.Context, p backends.Partition, e *Entry) error
+	// Learn leaves to be learnt from what was not learnt from where it comes from. Without
+	// it an imported session teaches nothing. Optional.
+	Learn   bool
+	MaxLine int // Optional. Of a line, in bytes. Defaults to 32 MiB; a longer one is ErrInvalid.
 }
+
+const (
+	defaultLine = 32 << 20
+	heldBytes   = 1 << 20 // of lines that are written together
+)
 
 // importer is a call of Import. Memories and messages are written by the page.
 type importer struct {
@@ -59,34 +81,43 @@ type importer struct {
 	ended   bool
 	p       backends.Partition
 	space   *Embedding // of the vectors
-	records []Mutation // that are not written yet
+	held    int        // bytes of the lines that are not written yet
+	records []Mutation // of them
 	session *Session   // whose log is read
 	whole   bool       // it is in the export as a whole
+	seq     int64      // of its last message
 	pending []Entry    // of its messages, that are not written yet
 }
 
 // all reads an export.
 func (i *importer) all(ctx context.Context, r io.Reader) error {
-	i.ctx = ctx
-	in := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		text, err := in.ReadBytes('\n')
-		switch {
-		case len(text) == 0 && errors.Is(err, io.EOF) && i.ended:
-			return nil
-		case len(text) == 0 && errors.Is(err, io.EOF):
-			err = fmt.Errorf("%w: the last line is missing: the export was cut off", backends.ErrInvalid)
-		case err == nil, errors.Is(err, io.EOF):
-			err = i.read(text)
-		}
-		if err != nil {
+	i.ctx, i.MaxLine = ctx, cmp.Or(i.MaxLine, defaultLine)
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, i.MaxLine)
+	n := 1
+	for ; in.Scan() && in.Err() == nil; n++ { // a stream that fails does not end with a line
+		if err := i.read(in.Bytes()); err != nil {
 			return fmt.Errorf("import, line %d: %w", n, err)
 		}
 	}
+	err := in.Err()
+	switch {
+	case errors.Is(err, bufio.ErrTooLong):
+		err = fmt.Errorf("%w: longer than %d bytes: see ImportOptions.MaxLine", backends.ErrInvalid, i.MaxLine)
+	case err == nil && !i.ended:
+		err = fmt.Errorf("%w: the last line is missing: the export was cut off", backends.ErrInvalid)
+	}
+	if err != nil {
+		err = fmt.Errorf("import, line %d: %w", n, err)
+	}
+	return err
 }
 
 func (i *importer) read(text []byte) error {
 	l := &line{}
+	if !utf8.Valid(text) { // the decoder replaces what is not UTF-8 without an error
+		return fmt.Errorf("%w: not UTF-8", backends.ErrInvalid)
+	}
 	if err := json.Unmarshal(text, l); err != nil {
 		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 	}
@@ -106,27 +137,16 @@ func (i *importer) read(text []byte) error {
 			return err
 		}
 	}
+	i.held += len(text)
 	switch {
 	case l.Partition != nil:
 		return i.partition(l)
 	case l.Memory != nil:
-		err := cmp.Or(i.own("memory "+l.Memory.ID, l.Memory.From()...), i.ownEvents(l.Memory.ID, l.Events))
-		if err != nil {
-			return err
-		}
 		return i.memory(Restore(l.Memory.ID, &Record{Memory: *l.Memory, Vector: l.Vector}, l.Events))
 	case l.Deleted != "":
-		if err := i.ownEvents(l.Deleted, l.Events); err != nil {
-			return err
-		}
-		return i.deleted(l.Deleted, l.Events)
+		return i.deleted(Restore(l.Deleted, nil, l.Events))
 	case l.Session != nil:
-		i.session, i.whole = l.Session, !l.Share
-		if l.Share { // several users'
-			l.Session.Scope.UserID = ""
-			return nil
-		}
-		return i.own("session "+l.Session.ID, l.Session.Scope.UserID)
+		return i.begin(l.Session, !l.Share)
 	case l.Message != nil:
 		return i.message(l.Message)
 	case l.Blob != nil:
@@ -139,7 +159,7 @@ func (i *importer) read(text []byte) error {
 }
 
 // partition begins the partition of the user, or a part of another one.
-func (i *importer) partition(l *line) error {
+func (i *importer) partition(l *line) (err error) {
 	first := i.found.Partitions == 1
 	i.p, i.space = *l.Partition, l.Embedding
 	if first && i.whose == (backends.Partition{}) {
@@ -152,128 +172,69 @@ func (i *importer) partition(l *line) error {
 		return fmt.Errorf("%w: %s is not of the export of %s", backends.ErrInvalid, i.p, i.whose)
 	}
 	i.done.Partitions++
-	err := i.p.Validate()
-	if err == nil && i.Open != nil {
+	if err = cmp.Or(i.p.Validate(), (&Batch{Embedding: i.space}).Validate()); err == nil && i.Open != nil {
 		err = i.Open(i.ctx, i.p)
+	}
+	if err == nil {
+		i.ctx, err = Begin(i.ctx, i.to, i.p)
 	}
 	return err
 }
 
 // own returns ErrInvalid for what is not the user's in a part of another partition.
-func (i *importer) own(what string, users ...string) error {
+func (i *importer) own(what, id string, users ...string) error {
 	if i.p == i.whose || slices.Equal(users, []string{i.whose.ID}) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is not of %s, whose export it is", backends.ErrInvalid, what, i.whose)
+	return fmt.Errorf("%w: %s %q is not of %s, whose export it is", backends.ErrInvalid, what, id, i.whose)
 }
 
-// ownEvents is own for a history.
-func (i *importer) ownEvents(id string, events []backends.Event) (err error) {
-	for n := range events {
-		err = cmp.Or(err, i.own("the history of memory "+id, events[n].Users...))
+// admit makes of what a line says what a write would have stored.
+func (i *importer) admit(m *Mutation) error {
+	for n := range m.Events {
+		m.Events[n].Version = 0
+		if err := i.own("the history of memory", m.ID, m.Events[n].Users...); err != nil {
+			return err
+		}
 	}
-	return err
+	if m.Record != nil {
+		m.Record.Version = 0
+		if err := i.own("memory", m.ID, m.Record.From()...); err != nil {
+			return err
+		}
+	}
+	if i.Memory != nil {
+		if err := i.Memory(i.ctx, i.p, m, i.space); err != nil {
+			return err
+		}
+	}
+	return m.validate()
 }
 
 func (i *importer) memory(m Mutation) error {
-	if i.records = append(i.records, m); len(i.records) < transferPage {
+	if err := i.admit(&m); err != nil {
+		return err
+	}
+	if i.records = append(i.records, m); len(i.records) < transferPage && i.held < heldBytes {
 		return nil
 	}
 	return i.restore()
 }
 
-func (i *importer) message(e *Entry) error {
-	if i.session == nil {
-		return fmt.Errorf("%w: a message before any session", backends.ErrInvalid)
-	}
-	if err := i.own("message "+e.ID, cmp.Or(e.UserID, i.session.Scope.UserID)); err != nil {
-		return err
-	}
-	if n := len(i.pending); n == transferPage || n > 0 && i.learnt(e) != i.learnt(&i.pending[0]) {
-		if err := i.append(); err != nil {
-			return err
-		}
-	}
-	i.pending = append(i.pending, *e)
-	return nil
-}
-
-// learnt reports whether a message was learnt from. Of a share nothing is to be learnt.
-func (i *importer) learnt(e *Entry) bool { return !i.whole || e.Seq <= i.session.Watermark }
-
-// append writes the messages that are pending, but for those that the store has: they must
-// be the same.
-func (i *importer) append() error {
-	s, entries := i.session, i.pending
-	i.pending = nil
-	have, err := i.to.Session(i.ctx, i.p, s.ID)
-	none := errors.Is(err, backends.ErrNotFound)
-	if none {
-		have, err = &Session{}, nil
-	}
-	if err == nil && i.whole && len(entries) > 0 {
-		var there []Entry
-		there, err = i.to.Read(i.ctx, i.p, s.ID, Range{After: entries[0].Seq - 1, Upto: entries[len(entries)-1].Seq})
-		if len(there) > 0 && !same(there, entries[:len(there)]) {
-			return differs("log of session", s.ID)
-		}
-		entries = entries[len(there):]
-	}
-	switch {
-	case err != nil, len(entries) == 0 && !none:
-		return err
-	case i.dry:
-		return differs("session", s.ID)
-	}
-	learnt := len(entries) == 0 || i.learnt(&entries[0])
-	after, err := i.to.Append(i.ctx, i.p, s.ID, &Append{Entries: entries, Scope: s.Scope, Learnt: learnt})
-	if err != nil {
-		return err
-	}
-	i.done.Messages += int(after.LastSeq - have.LastSeq)
-	if none {
-		i.done.Sessions++
-	}
-	return nil
-}
-
 // flush writes what is pending, and ends the session that was read.
 func (i *importer) flush() error {
-	if err := i.restore(); err != nil || i.session == nil {
-		return err
+	err := i.restore()
+	if err == nil && i.session != nil {
+		err = i.end()
 	}
-	s := i.session
-	err := i.append() // also of a session without messages
-	i.session = nil
-	if err != nil || !i.whole {
-		return err
-	}
-	have, err := i.to.Session(i.ctx, i.p, s.ID)
-	if err != nil {
-		return err
-	}
-	source, target := s, have
-	if i.dry {
-		source, target = have, s
-	}
-	missing := same(settings(target), settings(&Session{ID: s.ID})) // they are written last
-	switch {
-	case target.Watermark != min(target.LastSeq, source.Watermark) || !i.dry && target.LastSeq != source.LastSeq:
-		return differs("session", s.ID)
-	case same(settings(target), settings(source)), i.dry && missing:
-		return nil
-	case !missing:
-		return differs("session", s.ID)
-	}
-	_, err = i.to.Update(i.ctx, i.p, settings(source))
 	return err
 }
 
 // restore writes the records that are pending, but for those that the store holds: they
-// must be the same but for their versions.
+// must be the same.
 func (i *importer) restore() error {
 	all := i.records
-	if i.records = nil; len(all) == 0 {
+	if i.records, i.held = nil, 0; len(all) == 0 {
 		return nil
 	}
 	ids := make([]string, len(all))
@@ -284,13 +245,14 @@ func (i *importer) restore() error {
 	if err != nil {
 		return err
 	}
-	b := &Batch{Embedding: i.space}
+	b := &Batch{}
 	for _, m := range all {
 		if len(have) == 0 || have[0].ID != m.ID {
 			b.Mutations = append(b.Mutations, m)
 			continue
 		}
-		if have[0].Version = m.Record.Version; !same(have[0], m.Record) {
+		there := Restore(m.ID, &have[0], nil)
+		if err := i.admit(&there); err != nil || !same(there.Record, m.Record) {
 			return differs("memory", m.ID)
 		}
 		have = have[1:]
@@ -306,6 +268,9 @@ func (i *importer) apply(b *Batch, count *int) error {
 	if i.dry {
 		return differs("memory", b.Mutations[0].ID)
 	}
+	if slices.ContainsFunc(b.Mutations, func(m Mutation) bool { return m.Record != nil && len(m.Record.Vector) > 0 }) {
+		b.Embedding = i.space
+	}
 	_, err := i.to.Apply(i.ctx, i.p, b)
 	if err == nil {
 		*count += len(b.Mutations)
@@ -314,15 +279,20 @@ func (i *importer) apply(b *Batch, count *int) error {
 }
 
 // deleted restores the history of a deleted memory that the store does not hold.
-func (i *importer) deleted(id string, events []backends.Event) error {
-	have, err := i.to.History(i.ctx, i.p, id)
-	switch {
-	case err != nil:
+func (i *importer) deleted(m Mutation) error {
+	if err := i.admit(&m); err != nil {
 		return err
-	case len(have) == 0:
-		return i.apply(&Batch{Mutations: []Mutation{Restore(id, nil, events)}}, &i.done.Deleted)
-	case !same(have, events):
-		return differs("history of memory", id)
+	}
+	have, err := i.to.History(i.ctx, i.p, m.ID)
+	if err != nil {
+		return err
+	}
+	if len(have) == 0 {
+		return i.apply(&Batch{Mutations: []Mutation{m}}, &i.done.Deleted)
+	}
+	there := Restore(m.ID, nil, have)
+	if err := i.admit(&there); err != nil || !same(there.Events, m.Events) {
+		return differs("history of memory", m.ID)
 	}
 	return nil
 }
@@ -343,12 +313,6 @@ func (i *importer) blob(b *blobLine) error {
 func differs(what, name string) error {
 	return fmt.Errorf("%s %q: %w: source and target are not the same: stop all writers and repeat; "+
 		"if nothing in the target is needed, drop the partition there first", what, name, backends.ErrConflict)
-}
-
-// settings are what updates set of a session.
-func settings(s *Session) *SessionUpdate {
-	return &SessionUpdate{Session: s.ID, Title: &s.Title, Summary: &s.Summary, SummaryUpto: &s.SummaryUpto,
-		Retry: &s.Retry, Failures: &s.Failures, Expires: &s.Expires}
 }
 
 // same compares two values as stores write them.

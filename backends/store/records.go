@@ -168,10 +168,9 @@ func Increment(id, field string, delta float64) Mutation {
 
 // Restore writes the memory with the given id as another store held it, with its
 // history; a nil r restores the history of a deleted one. It returns ErrConflict if
-// the record exists. Every field is stored as given but Version: that stays if it is
-// above the partition's, else it becomes the next one, so that records keep the order
-// in which they are restored. The partition's version rises above those of the
-// events. See [Transfer].
+// the record exists. Every field is stored as given but Version, which becomes the
+// partition's next one, so that records keep the order in which they are restored. An event
+// keeps its Version where that is one of the partition's. See [Import].
 func Restore(id string, r *Record, events []backends.Event) Mutation {
 	return Mutation{Op: OpRestore, ID: id, Record: r, Events: events}
 }
@@ -217,6 +216,9 @@ type PartitionPage struct {
 	Next       string // empty on the last page
 }
 
+// MaxDim is the largest dimension of a vector.
+const MaxDim = 1 << 16
+
 // MaxBatch is the largest number of mutations in a batch.
 const MaxBatch = 100_000
 
@@ -239,8 +241,8 @@ func (b *Batch) Validate() error {
 			return fmt.Errorf("mutation %d (%s): %w", i, b.Mutations[i].Op, err)
 		}
 	}
-	if b.Embedding != nil && (b.Embedding.Dim <= 0 || b.Embedding.Model == "") {
-		return fmt.Errorf("embedding %+v: %w: needs a model and a dimension", *b.Embedding, backends.ErrInvalid)
+	if b.Embedding != nil && (b.Embedding.Dim <= 0 || b.Embedding.Dim > MaxDim || b.Embedding.Model == "") {
+		return fmt.Errorf("embedding %+v: %w: needs a model and a dimension of at most %d", *b.Embedding, backends.ErrInvalid, MaxDim)
 	}
 	if b.Session != nil {
 		return b.Session.Validate()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -37,17 +38,21 @@ type TransferCount struct {
 // These stay behind: leases (a worker acquires a new one), idempotency keys (let
 // retries finish first: a batch repeated on the target is applied there), tombstones,
 // and of sessions the Version, Created and Updated. The versions of memories keep
-// their order; those that share one in the source may have different ones.
+// their order; those that share one in the source may have different ones. Events have none:
+// they happened in the source.
 func Transfer(ctx context.Context, from, to Store, p backends.Partition) (TransferCount, error) {
-	done, err := pipe(ctx, to, &importer{to: from, dry: true}, p)
+	done, err := pipe(ctx, to, &importer{to: from, dry: true, ImportOptions: whole}, p)
 	if err == nil {
-		done, err = pipe(ctx, from, &importer{to: to}, p)
+		done, err = pipe(ctx, from, &importer{to: to, ImportOptions: whole}, p)
 	}
 	if err != nil {
 		err = fmt.Errorf("transfer %s: %w", p, err)
 	}
 	return done, err
 }
+
+// whole keeps what was not learnt from, and lines of any length.
+var whole = ImportOptions{Learn: true, MaxLine: math.MaxInt}
 
 // pipe reads what a store holds of a partition into another.
 func pipe(ctx context.Context, from Store, i *importer, p backends.Partition) (TransferCount, error) {

@@ -472,17 +472,22 @@ func TestRestore(t *testing.T) {
 	want.Version = 10
 	require.Equal(t, want, *out.Writes[0].Record)
 	require.Equal(t, int64(7), given.Version, "the batch's record is the caller's")
+	gone[0].Version = 11 // there is no later one
 	require.Equal(t, append(append([]backends.Event{}, events...), gone...), out.Events[:3])
-	require.Equal(t, []int64{10, 31, 31}, []int64{out.Writes[0].Record.Version, out.Writes[1].Record.Version, out.Writes[2].Record.Version})
+	require.Equal(t, []int64{10, 12, 12}, []int64{out.Writes[0].Record.Version, out.Writes[1].Record.Version, out.Writes[2].Record.Version})
 	require.Equal(t, now, out.Writes[1].Record.Created)
-	require.Equal(t, int64(31), out.Version)
-	require.Equal(t, int64(31), out.Events[3].Version, "what a put adds is not older")
+	require.Equal(t, int64(12), out.Version)
+	require.Equal(t, int64(12), out.Events[3].Version, "what a put adds is not older")
 	require.Equal(t, []store.Result{{ID: "a", Event: backends.OutcomeAdded}, {ID: "gone", Event: backends.OutcomeDeleted},
 		{ID: "b", Event: backends.OutcomeAdded}, {ID: "c", Event: backends.OutcomeAdded}}, out.Results)
 
-	ahead := record("a", "")
-	ahead.Version = 50
-	require.Equal(t, int64(50), newTable(t).plan(store.Restore("a", ahead, nil)).Version)
+	for _, number := range []int64{math.MinInt64, -1, 50, math.MaxInt64} { // it comes from a stream
+		foreign := record("a", "")
+		foreign.Version = number
+		out := newTable(t).plan(store.Restore("a", foreign, []backends.Event{{MemoryID: "a", Version: number}}))
+		require.Equal(t, int64(10), out.Version)
+		require.Equal(t, min(max(number, 0), 10), out.Events[0].Version)
+	}
 }
 
 func TestMutationsThatConflict(t *testing.T) {

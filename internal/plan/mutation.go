@@ -173,7 +173,7 @@ func (p *planner) increment(m *store.Mutation, d *draft) (store.Result, error) {
 
 // restore writes a record with its history, or the history of a deleted one. Each
 // restored record has a version of its own, so that the order of versions is that of
-// the mutations, and none is below the versions of its events.
+// the mutations. No version of the mutation raises the partition's.
 func (p *planner) restore(m *store.Mutation, d *draft) (store.Result, error) {
 	if d.record != nil {
 		return store.Result{}, fmt.Errorf("%w: record %q exists: restore into a partition that does not hold it", backends.ErrConflict, m.ID)
@@ -182,15 +182,14 @@ func (p *planner) restore(m *store.Mutation, d *draft) (store.Result, error) {
 		p.out.Version++
 	}
 	p.restored = true
-	for i := range m.Events {
-		p.out.Version = max(p.out.Version, m.Events[i].Version)
+	for _, e := range m.Events {
+		e.Version = min(max(e.Version, 0), p.out.Version)
+		p.out.Events = append(p.out.Events, e)
 	}
-	p.out.Events = append(p.out.Events, m.Events...)
 	if m.Record == nil {
 		return store.Result{ID: m.ID, Event: backends.OutcomeDeleted}, nil
 	}
 	r := *m.Record
-	p.out.Version = max(p.out.Version, r.Version)
 	r.Version = p.out.Version
 	r.Created, r.Updated = firstTime(r.Created, p.in.Now), firstTime(r.Updated, p.in.Now)
 	p.set(d, &r)
