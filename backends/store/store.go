@@ -49,8 +49,9 @@ type Store interface {
 // Reclaimer is implemented by stores whose files keep the bytes of what was erased until
 // their room is used again.
 type Reclaimer interface {
-	// Reclaim overwrites what was erased, in every file of the store, and gives its room
-	// back. ErrUnavailable while a reader of another process is in the way: repeat it.
+	// Reclaim overwrites what was erased, in every file of the store. Its cost does not
+	// stop other calls. Where nothing was erased it does nothing. ErrUnavailable while a
+	// reader of another process is in the way: repeat it.
 	Reclaim(ctx context.Context) error
 }
 

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -25,6 +26,7 @@ import (
 type conn struct {
 	raw   *sql.Conn
 	stmts map[string]*sql.Stmt
+	freed *atomic.Bool // see Store
 }
 
 // prepared returns the statement for a query, prepared at its first use. Queries
@@ -57,7 +59,11 @@ func (c *conn) count(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return res.RowsAffected()
+	n, err := res.RowsAffected()
+	if n > 0 && frees(query) {
+		c.freed.Store(true)
+	}
+	return n, err
 }
 
 // row reads at most one row and reports whether there was one.

@@ -35,8 +35,8 @@
 //
 // Deleted bytes are overwritten (secure_delete), but SQLite may leave copies where it moved
 // something, and until the next checkpoint old bytes stand in the file and in "-wal".
-// [Store.Reclaim] writes the whole file anew without them and empties "-wal". Backups,
-// snapshots and what a disk keeps of overwritten blocks are the program's to erase.
+// [Store.Reclaim] overwrites those copies where they are, and empties "-wal". The room is used
+// again; [Store.Compact] makes the file smaller. Backups, snapshots and what a disk keeps of overwritten blocks are the program's to erase.
 //
 // # Tables
 //

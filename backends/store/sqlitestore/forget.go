@@ -40,40 +40,6 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 	})
 }
 
-// Reclaim implements [store.Reclaimer]. It writes the file anew without what was deleted
-// (VACUUM), and empties the "-wal" file. This costs as much as writing the whole file, whose
-// room is needed twice more meanwhile, and other writers wait for it. What disks and file
-// systems keep of bytes that were overwritten is beyond SQLite.
-//
-// A transaction of another process or call that still reads the old state is waited for up
-// to [Config].BusyTimeout, then the error is ErrUnavailable.
-func (s *Store) Reclaim(ctx context.Context) error {
-	if s.path == Memory {
-		return nil
-	}
-	return s.describe("reclaim", s.borrow(ctx, s.writer, func(c *conn) error {
-		// The file may not fit into memory. The copy has nothing of what was deleted.
-		vacuum := func() error { return c.script("PRAGMA temp_store = FILE; VACUUM") }
-		defer func() { _ = c.script("PRAGMA temp_store = MEMORY") }()
-		for _, step := range []func() error{c.checkpoint, vacuum, c.checkpoint} {
-			if err := retry(ctx, s.deadline(), step); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-}
-
-// checkpoint writes what is in the "-wal" file to the database file, and empties it.
-func (c *conn) checkpoint() error {
-	var busy, pages, done int
-	_, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &pages, &done)
-	if err == nil && busy != 0 {
-		err = errRead
-	}
-	return err
-}
-
 // Check reads the whole file, and compares its tables with their indexes, as SQLite's
 // integrity_check does. It returns a line for each thing that is damaged, at most 100, and
 // nothing for a file that is whole. It changes nothing, may run while others write, and takes

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,7 +64,7 @@ func markers(t testing.TB, path string) (n int) {
 
 func TestWhatWasDroppedIsInNoFileAfterReclaim(t *testing.T) {
 	ctx := t.Context()
-	for range 2 {
+	for range 3 {
 		path := filepath.Join(t.TempDir(), "mem.db")
 		s := open(t, path, &sqlitestore.Config{BusyTimeout: time.Millisecond})
 		other := open(t, path, nil)
@@ -84,12 +85,63 @@ func TestWhatWasDroppedIsInNoFileAfterReclaim(t *testing.T) {
 
 		after, err := os.Stat(path)
 		require.NoError(t, err)
+		require.Equal(t, after.Size(), before.Size(), "its room is used again")
+		require.NoError(t, s.Compact(ctx))
+		after, err = os.Stat(path)
+		require.NoError(t, err)
 		require.Less(t, after.Size(), before.Size()*3/4, "its room is given back")
 		require.Equal(t, "ok", value(t, path, "PRAGMA integrity_check"))
 		list, err := other.List(ctx, store.SessionQuery{})
 		require.NoError(t, err)
 		require.Len(t, list.Sessions, 7, "bob's")
 	}
+}
+
+// What is overwritten in place is the unused middle of pages alone, in files of many pages, while
+// others write.
+func TestReclaimChangesNothingThatIsUsed(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
+	s, other := open(t, path, nil), open(t, path, nil)
+	bob := backends.Partition{Namespace: "test", Kind: backends.PartitionUser, ID: "bob"}
+	for round := range 3 {
+		saysMuch(t, s)
+		var writes sync.WaitGroup
+		writes.Go(func() {
+			for i := range 40 {
+				_, err := other.Append(ctx, bob, "beside", one(fmt.Sprint(round, " ", i)))
+				require.NoError(t, err)
+			}
+		})
+		before, err := s.Changes(ctx, bob, "")
+		require.NoError(t, err)
+		_, err = s.Drop(ctx, ann)
+		require.NoError(t, err)
+		require.NoError(t, s.Reclaim(ctx))
+		require.Zero(t, markers(t, path))
+		after, err := other.Changes(ctx, bob, "")
+		require.NoError(t, err)
+		require.Equal(t, before.Records, after.Records)
+		writes.Wait()
+		require.Equal(t, "ok", value(t, path, "PRAGMA integrity_check"))
+	}
+}
+
+// Each Forget used to write the whole file anew, that of nobody, too.
+func TestReclaimWithoutDeletionsWritesNothing(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
+	s, other := open(t, path, nil), open(t, path, nil)
+	saysMuch(t, s)
+	require.NoError(t, s.Reclaim(ctx))
+	_, err := s.Append(ctx, ann, "s", one("m"))
+	require.NoError(t, err)
+	require.NoError(t, s.Reclaim(ctx))
+	wal, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+	require.Positive(t, wal.Size(), "not even a checkpoint")
+	_, err = other.Drop(ctx, ann)
+	require.NoError(t, err)
+	require.NoError(t, s.Reclaim(ctx), "also what another process erased")
+	require.Zero(t, markers(t, path))
 }
 
 func TestWhatWasErasedIsInNoFileAfterReclaim(t *testing.T) {
@@ -147,6 +199,12 @@ func TestAFileWithChecksumsOfPagesIsReadAndReclaimed(t *testing.T) {
 	entries, err := s.Read(ctx, of, "chat", store.Range{})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
+	saysMuch(t, s)
+	_, err = s.Drop(ctx, ann)
+	require.NoError(t, err)
+	require.NoError(t, s.Reclaim(ctx))
+	require.Zero(t, markers(t, path))
+	require.Equal(t, "0", value(t, path, "PRAGMA auto_vacuum"), "once it is converted it is overwritten in place")
 	saysMuch(t, s)
 	_, err = s.Drop(ctx, ann)
 	require.NoError(t, err)

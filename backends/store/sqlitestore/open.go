@@ -31,7 +31,8 @@ const Memory = ":memory:"
 // in the way: a missing folder, a file that is damaged, locked, read-only, no
 // database, or written by a newer version of this package.
 func Open(ctx context.Context, path string, cfg *Config) (*Store, error) {
-	s := &Store{path: path, cfg: cfg.withDefaults(), writer: make(chan *conn, 1), members: make(chan *member)}
+	s := &Store{path: path, cfg: cfg.withDefaults(), writer: make(chan *conn, 1), members: make(chan *member), reclaiming: make(chan struct{}, 1)}
+	s.freed.Store(true) // by those who had the file open before
 	if err := s.open(ctx); err != nil {
 		_ = s.closeAll() // the first error is the one to report
 		return nil, s.describe("open "+path, err)
@@ -92,7 +93,7 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{raw: raw, stmts: map[string]*sql.Stmt{}}
+	c := &conn{raw: raw, stmts: map[string]*sql.Stmt{}, freed: &s.freed}
 	s.conns = append(s.conns, c)
 	synchronous := "FULL"
 	if s.cfg.Relaxed {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -83,6 +84,10 @@ type Store struct {
 	writer  chan *conn   // the one that writes, if it is free
 	members chan *member // the calls that wait for it
 	readers chan *conn   // those that read; for Memory the writer
+
+	reclaiming chan struct{} // full while one call reclaims
+	freed      atomic.Bool   // rows were deleted since the last Reclaim
+	version    int64         // of the file's data, for the writer, when the last Reclaim began
 
 	mu     sync.RWMutex // held for reading by each call, for writing by Close
 	closed bool

@@ -1,0 +1,176 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Reclaim implements [store.Reclaimer]. SQLite overwrites each cell that it deletes, and
+// keeps older copies of cells in the unused middle of pages that it split or merged. Reclaim
+// overwrites those, and empties the "-wal" file. It reads the file once beside the other
+// calls, half of the time at most, and writes few pages at a time. Where nothing was deleted since the last
+// one, by this process or another, it does nothing. The room of deleted rows is used
+// again; [Store.Compact] makes the file smaller. Disks and file systems may keep bytes that
+// were overwritten: those are beyond SQLite.
+//
+// A transaction of another process or call that still reads the old state is waited for up
+// to [Config].BusyTimeout, then the error is ErrUnavailable.
+func (s *Store) Reclaim(ctx context.Context) (err error) {
+	if s.path == Memory {
+		return nil
+	}
+	select {
+	case s.reclaiming <- struct{}{}:
+	case <-ctx.Done():
+		return s.describe("reclaim", ctx.Err())
+	}
+	defer func() { <-s.reclaiming }()
+	dirty, err := s.dirty(ctx)
+	if err != nil || !dirty {
+		return s.describe("reclaim", err)
+	}
+	if err = s.scrub(ctx); err != nil {
+		s.freed.Store(true) // the next call begins anew
+	}
+	return s.describe("reclaim", err)
+}
+
+// Compact writes the file anew without unused room (VACUUM). It costs as much as writing the
+// whole file, whose room is needed twice more meanwhile, and other writers wait for it.
+// Reclaim calls it for a file of schema version 2, once: it has pages of another kind
+// (auto_vacuum) until then. Errors are those of Reclaim.
+func (s *Store) Compact(ctx context.Context) error {
+	return s.describe("compact", s.borrow(ctx, s.writer, func(c *conn) error {
+		// The file may not fit into memory.
+		vacuum := func() error { return c.script("PRAGMA temp_store = FILE; PRAGMA auto_vacuum = NONE; VACUUM") }
+		defer func() { _ = c.script("PRAGMA temp_store = MEMORY") }()
+		for _, step := range []func() error{c.checkpoint, vacuum, c.checkpoint} {
+			if err := retry(ctx, s.deadline(), step); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// dirty reports whether rows were deleted since it was asked last, by this Store, or perhaps
+// by others.
+func (s *Store) dirty(ctx context.Context) (dirty bool, err error) {
+	err = s.borrow(ctx, s.writer, func(c *conn) error {
+		seen := s.version
+		_, err := c.row("SELECT data_version FROM pragma_data_version", nil, &s.version) // others' commits change it
+		dirty = s.freed.Swap(false) || seen != s.version
+		return err
+	})
+	return dirty, err
+}
+
+// scrubPages is how many pages are overwritten in one transaction.
+const scrubPages = 128
+
+// scrub overwrites the unused middles of pages, and empties the "-wal" file.
+func (s *Store) scrub(ctx context.Context) error {
+	var pages []int64
+	var moving int
+	err := s.read(ctx, func(c *conn) error {
+		_, err := c.row(`SELECT auto_vacuum FROM pragma_auto_vacuum`, nil, &moving)
+		return err
+	})
+	if err == nil && moving != 0 {
+		return s.Compact(ctx)
+	}
+	began := backends.SystemClock()
+	err = s.read(ctx, func(c *conn) error {
+		return c.each(ctx, `SELECT pgno, data FROM sqlite_dbpage`, nil, func(rows *sql.Rows) error {
+			var number int64
+			var page sql.RawBytes
+			err := rows.Scan(&number, &page)
+			if gap := unused(number, page); slices.ContainsFunc(gap, func(b byte) bool { return b != 0 }) {
+				pages = append(pages, number)
+			}
+			if number%scrubPages == 0 { // as long as it took: half of a processor stays free for others
+				time.Sleep(backends.SystemClock().Sub(began))
+				began = backends.SystemClock()
+			}
+			return err
+		})
+	})
+	for some := range slices.Chunk(pages, scrubPages) {
+		if err == nil {
+			err = s.erase(ctx, func(c *conn) error { return c.scrub(some) })
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.borrow(ctx, s.writer, func(c *conn) error { return retry(ctx, s.deadline(), c.checkpoint) })
+}
+
+// scrub overwrites the unused middles of some pages.
+func (c *conn) scrub(pages []int64) error {
+	for _, number := range pages {
+		var page []byte
+		if _, err := c.row(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, []any{number}, &page); err != nil {
+			return err
+		}
+		clear(unused(number, page))
+		if err := c.exec(`UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?`, page, number); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unused returns the bytes of a page between the places of its cells and the cells: nothing
+// is in there. Only pages of B-trees have them, whose first byte says so. In other pages it is
+// the highest byte of a page's number, which these files never reach.
+func unused(number int64, page []byte) []byte {
+	head := 0
+	if number == 1 {
+		head = 100 // of the file
+	}
+	if len(page) < head+12 {
+		return nil
+	}
+	places := head + 8
+	switch page[head] {
+	case 10, 13: // a leaf
+	case 2, 5: // with the number of a further page
+		places += 4
+	default:
+		return nil
+	}
+	from := places + 2*int(binary.BigEndian.Uint16(page[head+3:]))
+	to := int(binary.BigEndian.Uint16(page[head+5:]))
+	if to == 0 {
+		to = 1 << 16
+	}
+	if from > to || to > len(page) {
+		return nil
+	}
+	return page[from:to]
+}
+
+// checkpoint writes what is in the "-wal" file to the database file, and empties it.
+func (c *conn) checkpoint() error {
+	var busy, pages, done int
+	_, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &pages, &done)
+	if err == nil && busy != 0 {
+		err = errRead
+	}
+	return err
+}
+
+// frees reports whether a statement that changed rows may leave bytes of them.
+func frees(query string) bool {
+	return strings.HasPrefix(query, "DELETE") || strings.HasPrefix(query, "UPDATE messages")
+}
