@@ -199,10 +199,16 @@ func (c *Config) sharing() *keeper.Sharing {
 // allowAuthors is the default of Config.Allow.
 func allowAuthors(_ context.Context, op backends.Op, s backends.Scope, m *backends.Memory) error {
 	switch {
-	case op == backends.OpAdd, s.UserID == "", m != nil && m.Scope.UserID == s.UserID && len(m.Origin.Users) == 0:
+	case op == backends.OpAdd, s.UserID+s.AgentID == "", m != nil && isAuthor(s, m):
 		return nil
 	case m == nil:
 		return fmt.Errorf("%w: a workspace as a whole is the program's: use a scope that names it and no user", backends.ErrDenied)
 	}
 	return fmt.Errorf("%w: another user, or several, wrote it: its author may, and a scope that names the workspace and no user", backends.ErrDenied)
+}
+
+// isAuthor reports whether a memory is the caller's alone: their user's, or their agent's where
+// neither has a user.
+func isAuthor(s backends.Scope, m *backends.Memory) bool {
+	return m.Scope.UserID == s.UserID && len(m.Origin.Users) == 0 && (s.UserID != "" || m.Scope.AgentID == s.AgentID)
 }

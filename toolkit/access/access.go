@@ -10,11 +10,20 @@
 //	}}})
 //
 // A client sends its secret as "Authorization: Bearer …", "Authorization: Token …" or
-// "X-API-Key: …". Without keys only this machine is served: requests from a loopback address,
-// to a loopback name, that no proxy forwarded.
+// "X-API-Key: …". Without keys this machine alone is served, and may do everything: requests
+// from a loopback address, to a loopback name, without a header that proxies add. A proxy or
+// tunnel on this machine that adds none looks like a program on it: configure keys there.
+//
+// # Who a key is
+//
+// A key names its person, by As or as the only one of its Users. In a workspace it acts as that
+// person: it adds, and it changes what that person taught. A key for several users names one of
+// them with each request. A key without users that opens one agent is that agent. A workspace
+// as a whole, other people's records there, and sessions of everybody need Admin.
 //
 // What a key does not open is [backends.ErrDenied], before anything is looked up: whether it
-// exists cannot be learnt.
+// exists cannot be learnt. [Key.Open] decides that for each door, and a [Door] hands out the
+// memory behind it.
 package access
 
 import (
@@ -28,8 +37,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -68,7 +75,13 @@ type Key struct {
 	Agents     []string `json:"agents,omitempty" yaml:"agents"`
 	Workspaces []string `json:"workspaces,omitempty" yaml:"workspaces"`
 
-	Write bool `json:"write,omitempty" yaml:"write"` // It also changes what it opens.
+	// As is the user that the key is. It opens that user, too. Optional. Defaults to the only one
+	// of Users.
+	As    string `json:"as,omitempty" yaml:"as"`
+	Write bool   `json:"write,omitempty" yaml:"write"` // It also changes what it opens.
+	// Admin has the key act as the program, in all that it opens: on a workspace without a user,
+	// on records of other people there, on dumps. Optional. Defaults to false.
+	Admin bool `json:"admin,omitempty" yaml:"admin"`
 }
 
 // NewSecret returns a new secret of 160 random bits.
@@ -79,78 +92,6 @@ func NewSecret() string { return "mem_" + strings.ToLower(rand.Text() + rand.Tex
 func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
-}
-
-// Allow returns nil if the key opens the scope, for writing where write is set, else
-// [backends.ErrDenied]. A scope that names nothing is refused, too.
-func (k *Key) Allow(s backends.Scope, write bool) error {
-	ok := opens(k.Namespaces, cmp.Or(s.Namespace, backends.DefaultNamespace)) && (k.Write || !write)
-	switch {
-	case s.UserID != "": // the agent is an attribute then
-		ok = ok && opens(k.Users, s.UserID)
-	case s.AgentID != "":
-		ok = ok && opens(k.Agents, s.AgentID)
-	case s.Workspace == "":
-		ok = false
-	}
-	ok = ok && (s.Workspace == "" || opens(k.Workspaces, s.Workspace))
-	if !ok {
-		return fmt.Errorf("%w: this key does not open that", backends.ErrDenied)
-	}
-	return nil
-}
-
-// AllowAll returns nil if the key opens every user, agent and workspace of the namespace.
-func (k *Key) AllowAll(namespace string, write bool) error {
-	for _, ids := range [][]string{k.Users, k.Agents, k.Workspaces} {
-		if !slices.Contains(ids, Any) {
-			return fmt.Errorf("%w: this key does not open the whole namespace", backends.ErrDenied)
-		}
-	}
-	return k.Allow(backends.Scope{Namespace: namespace, UserID: "any"}, write)
-}
-
-// Opens reports whether the key opens anything in a namespace.
-func (k *Key) Opens(namespace string) bool {
-	return opens(k.Namespaces, namespace) && len(k.Users)+len(k.Agents)+len(k.Workspaces) > 0
-}
-
-// Namespace returns the namespace that the key has where a request names none: its only one,
-// else backends.DefaultNamespace.
-func (k *Key) Namespace() string {
-	return cmp.Or(only(k.Namespaces), backends.DefaultNamespace)
-}
-
-// Scope returns the scope of a connection: each part from its header, else the only id that
-// the key opens. It returns [backends.ErrDenied] for what the key does not open, and
-// [backends.ErrNoScope] where nothing names whose memory it is.
-func (k *Key) Scope(h http.Header) (backends.Scope, error) {
-	s, err := backends.Scope{
-		Namespace: cmp.Or(h.Get(HeaderNamespace), only(k.Namespaces)),
-		UserID:    cmp.Or(h.Get(HeaderUser), only(k.Users)),
-		AgentID:   cmp.Or(h.Get(HeaderAgent), only(k.Agents)),
-		Workspace: cmp.Or(h.Get(HeaderWorkspace), only(k.Workspaces)),
-		SessionID: h.Get(HeaderSession),
-	}.Normalize()
-	if err != nil {
-		return s, err
-	}
-	if s.UserID == "" && s.AgentID == "" && s.Workspace == "" {
-		return s, fmt.Errorf("%w: name one by the header %s, %s or %s", backends.ErrNoScope, HeaderUser, HeaderWorkspace, HeaderAgent)
-	}
-	return s, k.Allow(s, false)
-}
-
-func opens(ids []string, id string) bool {
-	return slices.Contains(ids, Any) || slices.Contains(ids, id)
-}
-
-// only returns the id of a list of one, else an empty text.
-func only(ids []string) string {
-	if len(ids) == 1 && ids[0] != Any {
-		return ids[0]
-	}
-	return ""
 }
 
 // Config configures a [Guard]. It is copied by New.
@@ -171,8 +112,8 @@ type Guard struct {
 	limits map[string]*rate.Limiter // by the names of keys
 }
 
-// New returns a guard, or backends.ErrInvalid for a key without a name or a hash, or two of
-// one name.
+// New returns a guard, or backends.ErrInvalid for a key without a name or a hash, two of one
+// name, or an As that no user can have.
 func New(cfg *Config) (*Guard, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -193,10 +134,16 @@ func New(cfg *Config) (*Guard, error) {
 		if b, err := hex.DecodeString(k.Hash); k.Name == "" || g.limits[k.Name] != nil || err != nil || len(b) != sha256.Size {
 			return nil, fmt.Errorf("%w: key %q needs a name of its own and the hash of its secret: 64 hex digits", backends.ErrInvalid, k.Name)
 		}
+		if _, err := (backends.Scope{UserID: k.As}).Normalize(); err != nil {
+			return nil, fmt.Errorf("key %q, as: %w", k.Name, err)
+		}
 		g.limits[k.Name] = rate.NewLimiter(limit, burst)
 		k.Hash = strings.ToLower(k.Hash)
 		if len(k.Namespaces) == 0 {
 			k.Namespaces = []string{backends.DefaultNamespace}
+		}
+		if k.As != "" && !opens(k.Users, k.As) {
+			k.Users = append(slices.Clone(k.Users), k.As)
 		}
 	}
 	return g, nil
@@ -207,7 +154,7 @@ func (g *Guard) Open() bool { return len(g.cfg.Keys) == 0 }
 
 // local is the key of a guard without keys.
 var local = Key{
-	Name: "local", Namespaces: []string{Any}, Users: []string{Any}, Agents: []string{Any}, Workspaces: []string{Any}, Write: true,
+	Name: "local", Namespaces: []string{Any}, Users: []string{Any}, Agents: []string{Any}, Workspaces: []string{Any}, Write: true, Admin: true,
 }
 
 // Key returns the key of a request. It returns [ErrNoKey] where there is none or it is
@@ -253,21 +200,4 @@ func secretOf(h http.Header) string {
 		return ""
 	}
 	return strings.TrimSpace(secret)
-}
-
-// fromHere reports whether a request was made on this machine. The name that it was sent to
-// counts, too: a page of another site can give its own name a loopback address.
-func fromHere(r *http.Request) bool {
-	for _, h := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip"} {
-		if r.Header.Get(h) != "" {
-			return false
-		}
-	}
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !from.Addr().Unmap().IsLoopback() {
-		return false
-	}
-	host := (&url.URL{Host: r.Host}).Hostname()
-	to, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && to.IsLoopback()
 }

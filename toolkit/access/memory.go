@@ -26,25 +26,94 @@ type Memory interface {
 	Flush(ctx context.Context) error
 }
 
-// Search searches m's backend, and what was said and is not learnt yet.
-func Search(ctx context.Context, m Memory, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	if w := m.Working(); w != nil && len(r.Beside) == 0 {
-		said, _, err := w.Unlearnt(ctx, r.Scope)
+// Door keeps what is served, for the code that serves it over a network: it hands nothing out
+// but to a key, and only what that key opens. It is safe for concurrent use.
+type Door struct {
+	memory  Memory
+	store   store.Store
+	manager backends.Manager
+}
+
+// NewDoor returns a door to a memory, and to the store behind it, which may be nil.
+func NewDoor(m Memory, s store.Store) *Door {
+	manager, _ := backends.As[backends.Manager](m.Backend())
+	return &Door{m, s, manager}
+}
+
+// Opened is what a key opened: a scope, and the memory to use with that scope.
+type Opened struct {
+	Memory
+	key     *Key
+	Scope   backends.Scope
+	Store   store.Store      // nil: not offered
+	Manager backends.Manager // nil: the backend does not list or change single memories
+}
+
+// Open opens a scope. Errors are those of [Key.Open].
+func (d *Door) Open(k *Key, s backends.Scope, m Mode) (*Opened, error) {
+	s, err := k.Open(s, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{d.memory, k, s, d.store, d.manager}, nil
+}
+
+// OpenAll opens all of a namespace. Errors are those of [Key.OpenAll].
+func (d *Door) OpenAll(k *Key, namespace string, m Mode) (*Opened, error) {
+	namespace, err := k.OpenAll(namespace, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{d.memory, k, backends.Scope{Namespace: namespace}, d.store, d.manager}, nil
+}
+
+// People returns a page of the partitions of a namespace that hold something and that the key
+// names. For a key that does not name them all it is the only page: the cursor of the next may
+// tell the name of somebody else.
+func (d *Door) People(ctx context.Context, k *Key, namespace string, page store.Page) (*store.PartitionPage, error) {
+	switch {
+	case d.store == nil:
+		return nil, fmt.Errorf("%w: there is no store", backends.ErrInvalid)
+	case !opens(k.Namespaces, namespace) || len(k.Users)+len(k.Agents)+len(k.Workspaces) == 0:
+		return nil, denied("this key does not open that namespace")
+	case k.everybody():
+		return d.store.Partitions(ctx, namespace, page)
+	}
+	out := &store.PartitionPage{}
+	err := store.Each(func(page store.Page) (*store.PartitionPage, error) {
+		return d.store.Partitions(ctx, namespace, page)
+	}, func(p backends.Partition) error {
+		if k.names(p) {
+			out.Partitions = append(out.Partitions, p)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Import imports into the scope. Whatever the stream names, the key has to open it for writing, in a
+// workspace as the user of the scope.
+func (o *Opened) Import(ctx context.Context, r io.Reader) (store.TransferCount, error) {
+	return o.Memory.Import(ctx, o.Scope, r, &store.ImportOptions{Open: func(_ context.Context, p backends.Partition) error {
+		s := p.Scope()
+		if p.Kind == backends.PartitionWorkspace {
+			s.UserID = o.Scope.UserID
+		}
+		_, err := o.key.Open(s, Write)
+		return err
+	}})
+}
+
+// Search searches, and finds also what was said and is not learnt yet.
+func (o *Opened) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	q := *r
+	q.Scope = o.Scope
+	if w := o.Working(); w != nil && len(r.Beside) == 0 {
+		said, _, err := w.Unlearnt(ctx, q.Scope)
 		if err != nil {
 			return nil, err
 		}
-		withBeside := *r
-		withBeside.Beside = said
-		r = &withBeside
+		q.Beside = said
 	}
-	return m.Backend().Search(ctx, r)
-}
-
-// Manager returns m's backend as one whose memories can be looked at and changed, or
-// backends.ErrInvalid.
-func Manager(m Memory) (backends.Manager, error) {
-	if manager, ok := backends.As[backends.Manager](m.Backend()); ok {
-		return manager, nil
-	}
-	return nil, fmt.Errorf("%w: this backend does not list or change single memories", backends.ErrInvalid)
+	return o.Backend().Search(ctx, &q)
 }

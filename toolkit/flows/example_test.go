@@ -11,6 +11,7 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
@@ -30,7 +31,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	open := func(s backends.Scope, _ bool) (backends.Scope, error) {
+	open := func(s backends.Scope, _ access.Mode) (backends.Scope, error) {
 		if s.Workspace != "shop" {
 			return s, backends.ErrDenied
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/toolkit/access"
 )
 
 // Config configures [Flows]. It is copied by New.
@@ -33,17 +34,17 @@ type Config struct {
 	Folder *os.Root
 }
 
-// Open authorises a scope for reading, or where write is set for writing, and returns it
-// normalised, or [backends.ErrDenied]. A flow asks it before it reads or writes anything, and
-// goes by what it returns.
-type Open func(s backends.Scope, write bool) (backends.Scope, error)
+// Open authorises a scope for what is to be done with it, and returns it as it is to be used, or
+// [backends.ErrDenied]: see [access.Key.Open]. A flow asks it before it reads or writes anything,
+// and goes by what it returns.
+type Open func(s backends.Scope, m access.Mode) (backends.Scope, error)
 
 // Flow describes a flow.
 type Flow struct {
 	Name        string
 	Description string
 	Request     reflect.Type // a struct with json tags; that a field without omitempty is there is the server's to check
-	Write       bool         // it changes memories or files
+	Mode        access.Mode  // whether it changes memories or files
 	Long        bool         // it asks a model, or may take long otherwise
 
 	call func(c *call, body json.RawMessage) (*Response, error)
@@ -79,7 +80,7 @@ func New(cfg *Config) (*Flows, error) {
 
 // What a flow is, beside what it is called.
 const (
-	write    = 1 << iota // see Flow.Write
+	write    = 1 << iota // see Flow.Mode
 	long                 // see Flow.Long
 	personal             // it is about a person, whose workspace_id may be a user's
 )
@@ -160,7 +161,10 @@ type request interface {
 
 // add adds a flow whose request is an In. Its scope is open when serve is called.
 func add[In request](f *Flows, name string, is int, does string, serve func(c *call, in In) (*Response, error)) {
-	flow := Flow{Name: name, Description: does, Request: reflect.TypeFor[In](), Write: is&write != 0, Long: is&long != 0}
+	flow := Flow{Name: name, Description: does, Request: reflect.TypeFor[In](), Long: is&long != 0}
+	if is&write != 0 {
+		flow.Mode = access.Write
+	}
 	flow.call = func(c *call, body json.RawMessage) (*Response, error) {
 		var in In
 		if d, ok := any(&in).(interface{ defaults() }); ok {
@@ -174,7 +178,7 @@ func add[In request](f *Flows, name string, is int, does string, serve func(c *c
 		s := in.scope(is&personal != 0)
 		s.Namespace = c.namespace
 		var err error
-		if c.scope, err = c.open(s, flow.Write); err != nil {
+		if c.scope, err = c.open(s, flow.Mode); err != nil {
 			return nil, err
 		}
 		return serve(c, in)

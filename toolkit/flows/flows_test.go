@@ -19,13 +19,14 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // everything opens any scope.
-func everything(s backends.Scope, _ bool) (backends.Scope, error) {
+func everything(s backends.Scope, _ access.Mode) (backends.Scope, error) {
 	if s.Workspace == "" && s.UserID == "" {
 		s.Workspace = "default"
 	}
@@ -238,9 +239,9 @@ func TestWhatAKeyDoesNotOpenIsNotTouched(t *testing.T) {
 	body := json.RawMessage("{" + strings.Join(members, ",") + "}")
 	for _, flow := range f.List() {
 		asked := 0
-		_, err := f.Call(t.Context(), flow.Name, func(s backends.Scope, write bool) (backends.Scope, error) {
+		_, err := f.Call(t.Context(), flow.Name, func(s backends.Scope, mode access.Mode) (backends.Scope, error) {
 			asked++
-			require.Equal(t, flow.Write, write, flow.Name)
+			require.Equal(t, flow.Mode, mode, flow.Name)
 			require.Equal(t, "shop", s.Namespace, flow.Name)
 			return s, backends.ErrDenied
 		}, "shop", body)
@@ -249,7 +250,7 @@ func TestWhatAKeyDoesNotOpenIsNotTouched(t *testing.T) {
 	}
 	require.Empty(t, counted.Calls())
 	require.Len(t, tree(t, root.Name()), 1, "only the folder itself")
-	_, err = f.Call(t.Context(), "vector_store", func(s backends.Scope, _ bool) (backends.Scope, error) {
+	_, err = f.Call(t.Context(), "vector_store", func(s backends.Scope, _ access.Mode) (backends.Scope, error) {
 		if s.Workspace == "theirs" {
 			return s, backends.ErrDenied
 		}

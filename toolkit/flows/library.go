@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/toolkit/access"
 )
 
 type vectorStore struct {
@@ -27,7 +28,10 @@ type vectorStore struct {
 // vectorStore answers with ReMe's result of an action, which is Python's text of it.
 func (c *call) vectorStore(in vectorStore) (*Response, error) {
 	size, metadata := -1, map[string]any{"action_result": "None"}
-	var err error
+	err := c.openFor(in.Action)
+	if err != nil {
+		return nil, err
+	}
 	switch in.Action {
 	case "list":
 		var lines string
@@ -63,6 +67,23 @@ func (c *call) vectorStore(in vectorStore) (*Response, error) {
 	return reply("", metadata)
 }
 
+// wholly are the actions on all of a scope, and what they do with it.
+var wholly = map[string]access.Mode{"delete": access.Write | access.Whole, "copy": access.Write, "dump": access.Whole, "load": access.Write}
+
+// openFor opens the scope for an action. All of a workspace at once is an admin's, and so is a file
+// that anybody may have written.
+func (c *call) openFor(action string) (err error) {
+	m, ok := wholly[action]
+	if !ok {
+		return nil
+	}
+	if c.scope.Workspace != "" || action == "load" {
+		m |= access.Program
+	}
+	c.scope, err = c.open(c.scope, m)
+	return err
+}
+
 // lines returns the memories of the scope, one a line, and how many they are.
 func (c *call) lines() (string, int, error) {
 	var out strings.Builder
@@ -81,7 +102,7 @@ func loaded(r *reme.LoadResponse, err error) (int, error) {
 }
 
 func (c *call) copyFrom(workspace string) (int, error) {
-	from, err := c.open(backends.Scope{Namespace: c.namespace, Workspace: workspace}, false)
+	from, err := c.open(backends.Scope{Namespace: c.namespace, Workspace: workspace}, access.Whole)
 	if err != nil {
 		return 0, err
 	}

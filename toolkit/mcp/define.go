@@ -6,7 +6,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"reflect"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/files"
 	"github.com/einomem/einomem/toolkit/flows"
 )
@@ -25,14 +25,17 @@ var (
 	reads   = &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no}
 	adds    = &sdk.ToolAnnotations{DestructiveHint: no, OpenWorldHint: no}
 	changes = &sdk.ToolAnnotations{OpenWorldHint: no}
+	erases  = &sdk.ToolAnnotations{OpenWorldHint: no} // everything at once
+
+	modes = map[*sdk.ToolAnnotations]access.Mode{adds: access.Write, changes: access.Write, erases: access.Write | access.Whole}
 )
 
 // tools adds all tools.
 func (s *Server) tools() error {
 	tool(s, "search_memory", reads, "Search long-term memory for what is known from earlier conversations.", search)
 	tool(s, "add_memory", adds, "Record lasting facts, preferences, decisions or plans in long-term memory. No secrets, no small talk.", add)
-	tool(s, "forget", changes, "Erase everything that is remembered of this user. It cannot be undone. The user is asked first.", forget)
-	if s.manager != nil {
+	tool(s, "forget", erases, "Erase everything that is remembered of this user. It cannot be undone. The user is asked first.", forget)
+	if _, ok := backends.As[backends.Manager](s.cfg.Memory.Backend()); ok {
 		tool(s, "list_memories", reads, "List memories in the order in which they were stored, in pages.", list)
 		tool(s, "memory_history", reads, "Show what happened to one memory: its former texts, and what replaced what.", history)
 		tool(s, "update_memory", changes, "Replace the text of one memory that is wrong or incomplete. Its former text stays in its history.", update)
@@ -60,7 +63,7 @@ func (s *Server) tools() error {
 func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, description string, run func(*call, In) (string, Out, error)) {
 	t := &sdk.Tool{Name: name, Description: description, InputSchema: schemaOf(reflect.TypeFor[In]()), Annotations: does}
 	define(s, t, func(c *call, in In) (says string, out Out, err error) {
-		err = c.do(does != reads, func() error {
+		err = c.do(modes[does], func() error {
 			says, out, err = run(c, in)
 			return err
 		})
@@ -82,10 +85,10 @@ func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says strin
 			return err
 		})
 		switch {
-		case err != nil:
-			return nil, out, c.explain(err)
 		case c.ask != nil:
 			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{t.Name: c.ask}}, out, nil
+		case err != nil:
+			return nil, out, c.explain(err)
 		case says == "": // the SDK shows the JSON
 			return nil, out, nil
 		}
@@ -97,6 +100,7 @@ func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says strin
 func schemaOf(t reflect.Type) *jsonschema.Schema {
 	s, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true}) // sdk.AddTool panics without one
 	loose(s)
+	s.AdditionalProperties = nil // also of a tool without arguments
 	return s
 }
 
@@ -126,8 +130,12 @@ func (s *Server) fileTool() error {
 	input.AdditionalProperties = nil
 	t := &sdk.Tool{Name: info.Name, Description: info.Desc, InputSchema: input, Annotations: changes}
 	define(s, t, func(c *call, in files.Command) (says string, out map[string]string, err error) {
-		err = c.do(in.Writes(), func() error {
-			says, err = s.cfg.Files.Do(c, c.scope, &in)
+		mode := access.Each // core blocks are the agent's, too
+		if in.Writes() {
+			mode |= access.Write
+		}
+		err = c.do(mode, func() error {
+			says, err = s.cfg.Files.Do(c, c.Scope, &in)
 			return err
 		})
 		return says, map[string]string{"text": says}, err
@@ -138,21 +146,23 @@ func (s *Server) fileTool() error {
 // flowTool adds one of ReMe's flows. It may name a workspace or a user, which the key must open.
 func (s *Server) flowTool(f flows.Flow) {
 	t := &sdk.Tool{Name: f.Name, Description: f.Description, InputSchema: schemaOf(f.Request), Annotations: reads}
-	if f.Write {
+	if f.Mode&access.Write != 0 {
 		t.Annotations = changes
 	}
 	define(s, t, func(c *call, _ map[string]any) (says string, r *flows.Response, err error) {
 		opened := c.scope
-		open := func(want backends.Scope, write bool) (backends.Scope, error) {
-			want, err := want.Normalize()
+		open := func(want backends.Scope, m access.Mode) (backends.Scope, error) {
 			if want.UserID == "" && want.Workspace == "" {
 				want = c.scope
 			}
-			opened = want
-			return want, errors.Join(err, c.key.Allow(want, write))
+			want, err := c.key.Open(want, m)
+			if opened = want; err == nil && m&(access.Write|access.Whole) == access.Write|access.Whole {
+				err = c.agreed("All experience of the workspace " + whose(want) + " will be erased.")
+			}
+			return want, err
 		}
 		r, err = s.cfg.Flows.Call(c, f.Name, open, c.scope.Namespace, c.request.Params.Arguments)
-		if f.Write {
+		if f.Mode&access.Write != 0 && c.ask == nil {
 			c.audit(opened, err)
 		}
 		if err != nil {

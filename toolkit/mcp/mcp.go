@@ -17,8 +17,8 @@
 // search_memory, add_memory, and, where the backend lists and changes single memories,
 // list_memories, memory_history, update_memory and delete_memory. grep_working_memory and
 // read_working_memory find and read again what was said in the connection's session. forget
-// erases everything, once the user says so: clients that can ask are made to (elicitation);
-// others must repeat whose memory it is. memory is package files, with Config.Files. With
+// erases everything, once the user says so: the client is made to ask them (elicitation). For a
+// client that cannot ask it is refused, unless Config.AllowForget says otherwise. memory is package files, with Config.Files. With
 // Config.Flows there are ReMe's flows under their own names, whose result is ReMe's answer, and
 // as structured content also success and metadata. Every result is structured content, and a text
 // for models: a line for each memory, the text of files and flows, else the same JSON. What a model
@@ -70,9 +70,13 @@ type Config struct {
 	// Guard says who may connect over HTTP, and logs what is written. Optional. Defaults to one
 	// without keys: this machine may do everything.
 	Guard *access.Guard
-	// Scope is whose memory Run serves. Over HTTP it holds for connections without a scope, if
+	// Scope is whose memory Run serves. With a user the client acts as that user. Without one it
+	// is the program's: whoever started it holds the store. Over HTTP it holds for connections without a scope, if
 	// their key opens it. Optional. By default such connections have ReMe's flows alone.
 	Scope backends.Scope
+	// AllowForget has forget, and flows that change a whole workspace, go ahead for clients that
+	// cannot ask their user. What the model says is then enough. Optional. Defaults to false.
+	AllowForget bool
 	// ReadOnly refuses all that writes over Run. Over HTTP the key says it. Optional.
 	ReadOnly bool
 
@@ -83,9 +87,9 @@ type Config struct {
 
 // Server serves a memory. It is immutable and safe for concurrent use.
 type Server struct {
-	cfg     Config
-	manager backends.Manager // nil if the backend is none
-	mcp     *sdk.Server
+	cfg  Config // without Memory: it is behind the door
+	door *access.Door
+	mcp  *sdk.Server
 }
 
 // New returns a server, or ErrInvalid for a configuration without Memory or with a scope that
@@ -94,12 +98,11 @@ func New(cfg *Config) (*Server, error) {
 	if cfg == nil || cfg.Memory == nil {
 		return nil, fmt.Errorf("mcp: no Config.Memory: %w: pass one of middleware.New", backends.ErrInvalid)
 	}
-	s := &Server{cfg: *cfg}
+	s := &Server{cfg: *cfg, door: access.NewDoor(cfg.Memory, nil)}
 	var err error
 	if s.cfg.Scope, err = cfg.Scope.Normalize(); err == nil && cfg.Guard == nil {
 		s.cfg.Guard, err = access.New(nil)
 	}
-	s.manager, _ = access.Manager(cfg.Memory)
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: "1"}, &sdk.ServerOptions{
 		Instructions: "Long-term memory. Search it before you answer what may depend on earlier conversations; add lasting facts, preferences and decisions to it.",
 		Capabilities: &sdk.ServerCapabilities{}, // no logging
@@ -109,6 +112,7 @@ func New(cfg *Config) (*Server, error) {
 	if err = errors.Join(err, s.tools()); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
+	s.cfg.Memory = nil
 	return s, nil
 }
 
@@ -124,7 +128,8 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 	}
 	c := &connection{scope: scope, key: &access.Key{
 		Name: "run", Namespaces: []string{cmp.Or(scope.Namespace, backends.DefaultNamespace)},
-		Users: []string{scope.UserID}, Agents: []string{scope.AgentID}, Workspaces: []string{scope.Workspace}, Write: !s.cfg.ReadOnly,
+		Users: []string{scope.UserID}, Agents: []string{scope.AgentID}, Workspaces: []string{scope.Workspace},
+		As: scope.UserID, Write: !s.cfg.ReadOnly, Admin: scope.UserID == "",
 	}}
 	return s.mcp.Run(context.WithValue(ctx, connectionKey{}, c), t)
 }
@@ -169,7 +174,7 @@ func (s *Server) connect(r *http.Request) (*connection, error) {
 	c := &connection{key: key}
 	if c.scope, err = key.Scope(r.Header); errors.Is(err, backends.ErrNoScope) {
 		err = nil
-		if scope := c.scope.Or(s.cfg.Scope); key.Allow(scope, false) == nil {
+		if scope, no := key.Open(c.scope.Or(s.cfg.Scope), access.Read); no == nil {
 			c.scope = scope
 		}
 	}
@@ -193,9 +198,10 @@ type call struct {
 	context.Context
 	*Server
 	*connection
-	name    string               // of the tool, or of the method
-	request *sdk.CallToolRequest // nil for resources
-	ask     *sdk.ElicitParams    // what the user is asked before the call goes on
+	*access.Opened                      // nil outside of do
+	name           string               // of the tool, or of the method
+	request        *sdk.CallToolRequest // nil for resources
+	ask            *sdk.ElicitParams    // what the user is asked before the call goes on
 }
 
 // call returns the call of a request. The context is that in which its session began, of which
@@ -209,15 +215,11 @@ func (s *Server) call(ctx context.Context, name string) (*call, error) {
 }
 
 // do works on what is the connection's own. What writes needs a key that may, and is logged.
-func (c *call) do(writes bool, run func() error) error {
-	if _, err := keeper.Whom(c.scope); err != nil {
-		return err
-	}
-	err := c.key.Allow(c.scope, writes)
-	if err == nil {
+func (c *call) do(m access.Mode, run func() error) (err error) {
+	if c.Opened, err = c.door.Open(c.key, c.scope, m); err == nil {
 		err = run()
 	}
-	if writes && c.ask == nil {
+	if m&access.Write != 0 && c.ask == nil {
 		c.audit(c.scope, err)
 	}
 	return err
@@ -238,6 +240,9 @@ func (c *call) explain(err error) error {
 	case c.Err() != nil:
 		return context.Cause(c)
 	case is(backends.ErrUnavailable), is(backends.ErrModel):
+	case is(errCannotAsk):
+		says = "Nothing was erased: this client cannot ask its user, and no answer of a model counts. " +
+			"The user can erase it with a client that asks, on the page of the memory server, or with the help of whoever runs it."
 	case is(backends.ErrDenied):
 		says = "Denied: this key does not open that, or may only read it. Nothing was done."
 	case is(backends.ErrDeclined):

@@ -122,7 +122,7 @@ func (b *syncBuffer) Write(p []byte) (int, error) {
 func newWorld(t *testing.T, db store.Store, change ...func(*mcp.Config)) *world {
 	w := &world{t: t, db: db, audit: &syncBuffer{}}
 	own := func(name, user, workspace string, write bool) access.Key {
-		return access.Key{Name: name, Hash: access.Hash(name), Users: []string{user}, Workspaces: []string{workspace}, Write: write}
+		return access.Key{Name: name, Hash: access.Hash(name), Users: []string{user}, Workspaces: []string{workspace}, Write: write, Admin: user == access.Any}
 	}
 	guard, err := access.New(&access.Config{
 		Keys: []access.Key{
@@ -186,6 +186,13 @@ func connect(t *testing.T, transport sdk.Transport, opts *sdk.ClientOptions, spe
 		require.Equal(t, speaks[0], c.InitializeResult().ProtocolVersion)
 	}
 	return c
+}
+
+// agreeing is a client whose user agrees to what they are asked.
+func agreeing() *sdk.ClientOptions {
+	return &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		return &sdk.ElicitResult{Action: "accept"}, nil
+	}}
 }
 
 // result is what a tool answered.
@@ -290,7 +297,7 @@ func everyTool(t *testing.T, c *sdk.ClientSession) {
 			success(tool, object{"messages": []any{object{"role": "user", "content": "hello"}}})
 		}
 	}
-	call("forget", object{"confirm": "ann"})
+	call("forget", object{})
 	assert.Empty(t, ok(t, c, "search_memory", object{"query": "tea"}).out["memories"])
 	assert.Empty(t, left, "tools that were not called")
 }
@@ -302,7 +309,7 @@ func TestEveryToolOverHTTP(t *testing.T) {
 	for _, version := range versions {
 		w := newWorld(t, testkit.SQLite(t))
 		w.speaks = version
-		everyTool(t, w.connect("ann", nil))
+		everyTool(t, w.connect("ann", agreeing()))
 		assert.Empty(t, w.failed)
 		for _, action := range []string{"add_memory", "update_memory", "delete_memory", "memory", "forget", "summary_task_memory", "add_tool_call_result"} {
 			assert.Contains(t, w.audit.String(), `"key":"ann","action":"mcp `+action+`"`)
@@ -316,7 +323,7 @@ func TestEveryToolOverStandardInputAndOutput(t *testing.T) {
 	(&world{t: t, db: testkit.File(t, path)}).say("ann", "s1", "I keep bees in the garden")
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), childStore+"="+path)
-	everyTool(t, connect(t, &sdk.CommandTransport{Command: child}, nil))
+	everyTool(t, connect(t, &sdk.CommandTransport{Command: child}, agreeing()))
 }
 
 func TestToolsAreDescribed(t *testing.T) {
@@ -487,16 +494,18 @@ func TestForgetAsksTheUser(t *testing.T) {
 		args   object
 		gone   bool
 		says   string
+		allow  bool // Config.AllowForget
 	}{
-		{"accepted", "accept", object{}, true, "Erased"},
-		{"declined", "decline", object{"confirm": "ann"}, false, "The user declined"},
-		{"dismissed", "cancel", object{}, false, "The user declined"},
-		{"cannot ask", "", object{}, false, `confirm: "ann"`},
-		{"cannot ask, another is confirmed", "", object{"confirm": "bob"}, false, `confirm: "ann"`},
-		{"cannot ask, confirmed", "", object{"confirm": "ann"}, true, "Erased"},
+		{"accepted", "accept", object{}, true, "Erased", false},
+		{"declined", "decline", object{}, false, "The user declined", false},
+		{"dismissed", "cancel", object{}, false, "The user declined", false},
+		{"declined, where others need not ask", "decline", object{}, false, "The user declined", true},
+		{"cannot ask", "", object{}, false, "this client cannot ask its user", false},
+		{"cannot ask, the model confirms", "", object{"confirm": "ann"}, false, "this client cannot ask its user", false},
+		{"cannot ask, and need not", "", object{}, true, "Erased", true},
 	} {
 		for _, version := range append(versions, "2026-07-28") {
-			w := newWorld(t, testkit.SQLite(t))
+			w := newWorld(t, testkit.SQLite(t), func(cfg *mcp.Config) { cfg.AllowForget = c.allow })
 			asked := ""
 			opts := &sdk.ClientOptions{}
 			if c.action != "" {
@@ -509,7 +518,7 @@ func TestForgetAsksTheUser(t *testing.T) {
 			if w.speaks = version; slices.Contains(versions, version) {
 				client = w.connect("ann", opts)
 			} else { // Run speaks it
-				s, err := serve(w.db, nil, func(c *mcp.Config) { c.Scope = ann })
+				s, err := serve(w.db, nil, func(cfg *mcp.Config) { cfg.Scope, cfg.AllowForget = ann, c.allow })
 				require.NoError(t, err)
 				here, there := sdk.NewInMemoryTransports()
 				go func() { _ = s.Run(t.Context(), there) }()
@@ -519,7 +528,7 @@ func TestForgetAsksTheUser(t *testing.T) {
 			res := use(t, client, "forget", c.args)
 			assert.Contains(t, res.text, c.says, "%s, %s", c.name, version)
 			assert.Equal(t, !c.gone, res.failed)
-			assert.Equal(t, c.action != "", strings.Contains(asked, `everything that is remembered of "ann"`))
+			assert.Equal(t, c.action != "", strings.Contains(asked, `Everything that is remembered of "ann"`))
 			assert.Equal(t, c.gone, len(ok(t, client, "search_memory", object{"query": "Ann drinks tea"}).out["memories"].([]any)) == 0)
 		}
 	}
@@ -533,7 +542,7 @@ func TestAKeyThatReads(t *testing.T) {
 	ok(t, c, "memory", object{"command": "view", "path": "/memories"})
 	ok(t, c, "retrieve_task_memory", object{"query": "tea"})
 	for tool, arguments := range map[string]object{
-		"add_memory": {"content": []string{"x"}}, "update_memory": {"id": id, "content": "x"}, "delete_memory": {"id": id}, "forget": {"confirm": "ann"},
+		"add_memory": {"content": []string{"x"}}, "update_memory": {"id": id, "content": "x"}, "delete_memory": {"id": id}, "forget": {},
 		"memory": {"command": "create", "path": "/memories/x"}, "summary_task_memory": {"workspace_id": "kitchen", "trajectories": trajectory("a", "LESSON b | c")},
 		"add_tool_call_result": {"workspace_id": "kitchen", "tool_call_results": []any{object{"tool_name": "x"}}}, "vector_store": {"workspace_id": "kitchen", "action": "delete"},
 	} {

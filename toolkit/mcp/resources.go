@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/toolkit/access"
 )
 
 // session is a line of the list of sessions.
@@ -24,17 +25,17 @@ type session struct {
 
 // resources serves memories and sessions.
 func (s *Server) resources() {
-	if s.manager != nil {
+	if _, ok := backends.As[backends.Manager](s.cfg.Memory.Backend()); ok {
 		s.resource("memories", "memories, at most 1,000: list_memories goes on from its next", func(c *call, id string) (any, error) {
 			if id == "" {
-				return s.manager.List(c, &backends.ListRequest{Scope: c.scope, Limit: 1000})
+				return c.Manager.List(c, &backends.ListRequest{Scope: c.Scope, Limit: 1000})
 			}
-			return s.manager.Get(c, &backends.GetRequest{Scope: c.scope, ID: id})
+			return c.Manager.Get(c, &backends.GetRequest{Scope: c.Scope, ID: id})
 		})
 	}
-	if w := s.cfg.Memory.Window(); w != nil {
+	if s.cfg.Memory.Window() != nil {
 		s.resource("sessions", "sessions; of one, its last 1,000 messages", func(c *call, id string) (any, error) {
-			scope := c.scope
+			scope, w := c.Scope, c.Window()
 			if scope.SessionID = id; id == "" {
 				return c.sessions()
 			}
@@ -50,7 +51,7 @@ func (s *Server) resources() {
 func (c *call) sessions() ([]session, error) {
 	all := []session{}
 	for page := (store.Page{Limit: 1000}); ; {
-		found, err := c.cfg.Memory.Window().Sessions().List(c, c.scope, page)
+		found, err := c.Window().Sessions().List(c, c.Scope, page)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +79,7 @@ func (s *Server) resource(kind, what string, get func(c *call, id string) (any, 
 			return nil, sdk.ResourceNotFoundError(r.Params.URI)
 		}
 		var v any
-		err = c.do(false, func() error {
+		err = c.do(access.Read, func() error {
 			v, err = get(c, id)
 			return err
 		})

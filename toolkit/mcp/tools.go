@@ -18,7 +18,6 @@ import (
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/internal/note"
 	"github.com/einomem/einomem/internal/text"
-	"github.com/einomem/einomem/toolkit/access"
 )
 
 // maxAdded is how many bytes one add_memory or update_memory may note down.
@@ -49,7 +48,7 @@ type searchOut struct {
 }
 
 func search(c *call, in searchIn) (says string, out searchOut, err error) {
-	resp, err := access.Search(c, c.cfg.Memory, &backends.SearchRequest{Scope: c.scope, Query: text.Truncate(in.Query, 4000), TopK: page(in.Limit, 10, 50)})
+	resp, err := c.Search(c, &backends.SearchRequest{Query: text.Truncate(in.Query, 4000), TopK: page(in.Limit, 10, 50)})
 	if err != nil {
 		return "", out, err
 	}
@@ -71,11 +70,11 @@ func add(c *call, in addIn) (says string, resp *backends.AddResponse, err error)
 	if err := fits(strings.Join(in.Content, "")); err != nil {
 		return "", nil, err
 	}
-	r := &backends.AddRequest{Scope: c.scope, Author: backends.AuthorAgent}
+	r := &backends.AddRequest{Scope: c.Scope, Author: backends.AuthorAgent}
 	for _, s := range in.Content {
 		r.Messages = append(r.Messages, backends.Message{Message: schema.AssistantMessage(s, nil)})
 	}
-	if resp, err = c.cfg.Memory.Backend().Add(c, r); err != nil {
+	if resp, err = c.Backend().Add(c, r); err != nil {
 		return "", nil, err
 	}
 	resp.Items = append([]backends.Item{}, resp.Items...) // [] in JSON, where there is none
@@ -99,8 +98,8 @@ type listIn struct {
 }
 
 func list(c *call, in listIn) (says string, resp *backends.ListResponse, err error) {
-	resp, err = c.manager.List(c, &backends.ListRequest{
-		Scope: c.scope, Kinds: in.Kinds, IncludeSuperseded: in.Superseded, Limit: page(in.Limit, 50, 200), Cursor: in.Cursor,
+	resp, err = c.Manager.List(c, &backends.ListRequest{
+		Scope: c.Scope, Kinds: in.Kinds, IncludeSuperseded: in.Superseded, Limit: page(in.Limit, 50, 200), Cursor: in.Cursor,
 	})
 	if err != nil {
 		return "", nil, err
@@ -124,7 +123,7 @@ type historyOut struct {
 }
 
 func history(c *call, in idIn) (says string, out historyOut, err error) {
-	out.Events, err = c.manager.History(c, &backends.HistoryRequest{Scope: c.scope, ID: in.ID})
+	out.Events, err = c.Manager.History(c, &backends.HistoryRequest{Scope: c.Scope, ID: in.ID})
 	return "", out, err
 }
 
@@ -138,34 +137,49 @@ func update(c *call, in updateIn) (says string, m *backends.Memory, err error) {
 	if err := fits(content); err != nil {
 		return "", nil, err
 	}
-	m, err = c.manager.Update(c, &backends.UpdateRequest{Scope: c.scope, ID: in.ID, Text: &content})
+	m, err = c.Manager.Update(c, &backends.UpdateRequest{Scope: c.Scope, ID: in.ID, Text: &content})
 	return "", m, err
 }
 
 func remove(c *call, in idIn) (says string, deleted idIn, err error) {
-	return "", in, c.manager.Delete(c, &backends.DeleteRequest{Scope: c.scope, ID: in.ID})
+	return "", in, c.Manager.Delete(c, &backends.DeleteRequest{Scope: c.Scope, ID: in.ID})
 }
 
-type forgetIn struct {
-	Confirm string `json:"confirm,omitempty" jsonschema:"only where the client cannot ask the user: whose memory it is, once the user agreed"`
+// whose names whose memory a scope is about.
+func whose(s backends.Scope) string {
+	return fmt.Sprintf("%q", cmp.Or(s.UserID, s.AgentID, s.Workspace))
 }
 
-func forget(c *call, in forgetIn) (says string, out backends.Erased, err error) {
-	whose := cmp.Or(c.scope.UserID, c.scope.AgentID, c.scope.Workspace)
-	what := fmt.Sprintf("everything that is remembered of %q: memories, sessions, files and histories, and what came from them elsewhere", whose)
+var (
+	errAsk       = errors.New("the user is asked") // It ends a call until they answered c.ask.
+	errCannotAsk = errors.New("the client cannot ask its user")
+)
+
+// agreed returns nil once the user agreed. No word of a model counts: of a client that cannot ask
+// its user nothing is taken for a yes, unless Config.AllowForget says so.
+func (c *call) agreed(what string) error {
 	able := c.request.ClientCapabilities()
+	asks := able != nil && able.Elicitation != nil && (able.Elicitation.Form != nil || able.Elicitation.URL == nil)
 	answer, asked := c.request.Params.InputResponses[c.name].(*sdk.ElicitResult)
-	switch asks := able != nil && able.Elicitation != nil; {
-	case asks && !asked:
-		nothing := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
-		c.ask = &sdk.ElicitParams{Message: "Erase " + what + "? This cannot be undone.", RequestedSchema: nothing}
-		return "", out, nil
-	case asks && answer.Action != "accept":
-		return "", out, backends.ErrDeclined
-	case !asks && in.Confirm != whose:
-		return "", out, fmt.Errorf("%w: this would erase %s. Ask the user; if they agree, call it again with confirm: %q", backends.ErrInvalid, what, whose)
+	switch {
+	case asks && asked && answer.Action == "accept", !asks && c.cfg.AllowForget:
+		return nil
+	case !asks:
+		return errCannotAsk
+	case asked:
+		return backends.ErrDeclined
 	}
-	receipt, err := c.cfg.Memory.Forget(c, c.scope)
+	nothing := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	c.ask = &sdk.ElicitParams{Message: what + " It cannot be undone. Go on?", RequestedSchema: nothing}
+	return errAsk
+}
+
+func forget(c *call, _ struct{}) (says string, out backends.Erased, err error) {
+	err = c.agreed("Everything that is remembered of " + whose(c.Scope) + " will be erased: memories, sessions, files and histories, and what came from them elsewhere.")
+	if err != nil {
+		return "", out, err
+	}
+	receipt, err := c.Forget(c, c.Scope)
 	if err != nil {
 		return "", out, err
 	}
@@ -179,10 +193,10 @@ const (
 
 // archive returns the archive of the connection's session.
 func (c *call) archive() (*archive.Archive, error) {
-	if c.scope.SessionID == "" {
+	if c.Scope.SessionID == "" {
 		return nil, backends.ErrNoScope
 	}
-	return c.cfg.Memory.Window().Archives().Of(c.scope)
+	return c.Window().Archives().Of(c.Scope)
 }
 
 func grep(c *call, in archive.GrepRequest) (says string, out *archive.GrepResponse, err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/toolkit/access"
 )
 
 // ofAMS are the endpoints of agent-memory-server as far as they are offered. Every request is
@@ -67,10 +68,9 @@ type (
 )
 
 func (h *Handler) amsRoutes() {
-	read, write := traits{}, traits{write: true}
+	read, write := traits{}, traits{mode: access.Write}
 	const base = "/v1/long-term-memory"
 	add(h, ofAMS, "GET /v1/health", "Whether the server is there.", read, func(c *call, _ *struct{}) (object, error) {
-		c.opened = true // it shows nothing of anyone's
 		return object{"now": c.cfg.Clock().UnixMilli()}, nil
 	})
 	add(h, ofAMS, "POST "+base+"/{$}", "Store memories.", write, (*call).amsCreate)
@@ -105,7 +105,7 @@ func (c *call) amsStore(records []amsRecord, of backends.Scope) error {
 }
 
 func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) error {
-	s, err := c.whose(backends.Scope{Namespace: r.Namespace, UserID: r.UserID, SessionID: r.SessionID}.Or(of), true)
+	s, err := c.whose(backends.Scope{Namespace: r.Namespace, UserID: r.UserID, SessionID: r.SessionID}.Or(of), access.Write)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) error {
 	if !ok {
 		return fmt.Errorf("%w: memory_type is semantic, episodic or message", backends.ErrInvalid)
 	}
-	added, err := c.cfg.Memory.Backend().Add(c, &backends.AddRequest{
+	added, err := c.Backend().Add(c, &backends.AddRequest{
 		Scope: s, Verbatim: true, Kind: kind, Metadata: r.metadata(), Author: c.key.Name,
 		Messages: []backends.Message{{Message: schema.UserMessage(*r.Text), Time: r.EventDate}},
 	})
@@ -149,10 +149,9 @@ func (c *call) amsPatch(in *amsPatch) (object, error) {
 }
 
 func (c *call) amsDelete(in *amsIDs) (object, error) {
-	if _, err := c.whose(in.Scope, true); err != nil && !errors.Is(err, backends.ErrNoScope) {
+	if _, err := c.whose(in.Scope, access.Write); err != nil && !errors.Is(err, backends.ErrNoScope) {
 		return nil, err
 	}
-	c.opened = true // each id is opened where it is
 	deleted := 0
 	for _, id := range c.r.URL.Query()["memory_ids"] {
 		err := c.deleteMemory(id)
@@ -167,7 +166,7 @@ func (c *call) amsDelete(in *amsIDs) (object, error) {
 }
 
 func (c *call) amsSearch(in *amsSearch) (object, error) {
-	s, err := c.whose(backends.Scope{UserID: cmp.Or(in.UserID.Eq, in.Scope.UserID), Namespace: in.Namespace.Eq}, false)
+	s, err := c.whose(backends.Scope{UserID: cmp.Or(in.UserID.Eq, in.Scope.UserID), Namespace: in.Namespace.Eq}, access.Read)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/toolkit/access"
 )
 
 type (
@@ -60,7 +61,7 @@ func (h *Handler) amsSessions() {
 	if h.cfg.Store == nil || h.cfg.Memory.Working() == nil {
 		return
 	}
-	read, write := traits{}, traits{write: true}
+	read, write := traits{}, traits{mode: access.Write}
 	const base = "/v1/working-memory/"
 	add(h, ofAMS, "GET "+base+"{$}", "The sessions of a user.", read, (*call).amsList)
 	add(h, ofAMS, "GET "+base+"{session}", "The messages of a session.", read, (*call).amsRead)
@@ -70,20 +71,20 @@ func (h *Handler) amsSessions() {
 }
 
 // amsOpen opens the session of a request.
-func (c *call) amsOpen(in *amsSession, write bool) (scopeQuery, error) {
-	s, err := c.whose(backends.Scope{Namespace: in.Namespace, UserID: in.UserID, SessionID: in.ID}, write)
+func (c *call) amsOpen(in *amsSession, m access.Mode) (scopeQuery, error) {
+	s, err := c.whose(backends.Scope{Namespace: in.Namespace, UserID: in.UserID, SessionID: in.ID}, m)
 	return scopeQuery{s}, err
 }
 
 func (c *call) amsList(in *amsSession) (object, error) {
-	of, err := c.amsOpen(in, false)
+	of, err := c.amsOpen(in, access.Read)
 	if err != nil {
 		return nil, err
 	}
 	ids := []string{}
 	page := &pageQuery{scopeQuery: of, Limit: 1000}
 	for more := true; more; more = page.Cursor != "" {
-		found, err := c.sessions(c, page)
+		found, err := c.sessions(page)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +97,7 @@ func (c *call) amsList(in *amsSession) (object, error) {
 }
 
 func (c *call) amsRead(in *amsSession) (object, error) {
-	log, err := c.amsLog(in, false)
+	log, err := c.amsLog(in, access.Read)
 	if err == nil && log.Session.ID == "" {
 		err = fmt.Errorf("%w: session", backends.ErrNotFound)
 	}
@@ -107,25 +108,25 @@ func (c *call) amsRead(in *amsSession) (object, error) {
 }
 
 func (c *call) amsDrop(in *amsSession) (object, error) {
-	of, err := c.amsOpen(in, true)
+	of, err := c.amsOpen(in, access.Write)
 	if err != nil {
 		return nil, err
 	}
 	done := object{"status": "ok"}
-	if w := c.cfg.Memory.Window(); w != nil {
+	if w := c.Window(); w != nil {
 		return done, w.DeleteSession(c, of.Scope)
 	}
 	p, _ := of.Scope.Speaker() // the scope is open, so that there is one
-	return done, c.cfg.Store.Delete(c, p, of.Scope.SessionID)
+	return done, c.Store.Delete(c, p, of.Scope.SessionID)
 }
 
 // amsLog opens a session and reads its log. The session may not have begun.
-func (c *call) amsLog(in *amsSession, write bool) (*amsLog, error) {
-	of, err := c.amsOpen(in, write)
+func (c *call) amsLog(in *amsSession, m access.Mode) (*amsLog, error) {
+	of, err := c.amsOpen(in, m)
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.messages(c, &rangeQuery{scopeQuery: of, Limit: 10_000, Last: true})
+	found, err := c.messages(&rangeQuery{scopeQuery: of, Limit: 10_000, Last: true})
 	if errors.Is(err, backends.ErrNotFound) {
 		now := c.cfg.Clock()
 		return &amsLog{of.Scope, messagesResponse{Session: session{Created: now, Updated: now}}}, nil
@@ -160,7 +161,7 @@ func (l *amsLog) answer() object {
 }
 
 func (c *call) amsPut(in *amsSession) (object, error) {
-	log, err := c.amsLog(in, true)
+	log, err := c.amsLog(in, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -171,11 +172,11 @@ func (c *call) amsPut(in *amsSession) (object, error) {
 		return nil, err
 	}
 	for _, t := range log.turns(in.Messages) {
-		if err := c.cfg.Memory.Working().Append(c, t); err != nil {
+		if err := c.Working().Append(c, t); err != nil {
 			return nil, err
 		}
 	}
-	if log, err = c.amsLog(in, true); err != nil {
+	if log, err = c.amsLog(in, access.Write); err != nil {
 		return nil, err
 	}
 	return log.answer(), nil
@@ -228,7 +229,7 @@ func (c *call) amsPrompt(in *amsPrompt) (object, error) {
 		messages = append(messages, object{"role": role, "content": content})
 	}
 	if in.Session != nil {
-		log, err := c.amsLog(in.Session, false)
+		log, err := c.amsLog(in.Session, access.Read)
 		if err != nil {
 			return nil, err
 		}

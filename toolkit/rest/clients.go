@@ -58,7 +58,7 @@ func (c *call) namespace() string {
 
 // whose opens the scope of a request. The namespace may be in a header; where neither a user
 // nor an agent is named, it is the scope of the connection, see [access.Key.Scope].
-func (c *call) whose(s backends.Scope, write bool) (backends.Scope, error) {
+func (c *call) whose(s backends.Scope, m access.Mode) (backends.Scope, error) {
 	s.Namespace = cmp.Or(s.Namespace, c.namespace())
 	if s.UserID == "" && s.AgentID == "" {
 		of, err := c.key.Scope(c.r.Header)
@@ -68,30 +68,39 @@ func (c *call) whose(s backends.Scope, write bool) (backends.Scope, error) {
 		s = s.Or(of)
 		s.Workspace = ""
 	}
-	return c.open(s, write)
+	return c.open(s, m)
 }
 
 // place opens the partition that an id carries, and returns the plain id; c.scope is what it
 // opened. There is one answer, ErrNotFound, for what is no id, what the key does not open, and
 // what does not exist.
-func (c *call) place(id string, write bool) (backends.Manager, string, error) {
+func (c *call) place(id string, m access.Mode) (backends.Manager, string, error) {
 	p, plain, ok := decodeID(id)
 	if !ok {
 		return nil, "", errUnknownID
 	}
-	if _, err := c.open(p.Scope(), false); err != nil {
+	if _, err := c.open(p.Scope(), access.Read); err != nil {
 		return nil, "", errUnknownID
 	}
-	manager, err := access.Manager(c.cfg.Memory)
-	if err != nil {
+	if err := c.lists(); err != nil {
 		return nil, "", err
 	}
-	return manager, plain, c.key.Allow(c.scope, write)
+	manager := c.Manager
+	_, err := c.open(c.scope, m)
+	return manager, plain, err
+}
+
+// lists returns an error where the backend does not list or change single memories.
+func (c *call) lists() error {
+	if c.Manager == nil {
+		return fmt.Errorf("%w: this backend does not list or change single memories", backends.ErrInvalid)
+	}
+	return nil
 }
 
 // memory returns the memory of an id.
 func (c *call) memory(id string) (*backends.Memory, error) {
-	manager, id, err := c.place(id, false)
+	manager, id, err := c.place(id, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +109,7 @@ func (c *call) memory(id string) (*backends.Memory, error) {
 
 // update changes the memory of an id.
 func (c *call) update(id string, r *backends.UpdateRequest) (*backends.Memory, error) {
-	manager, id, err := c.place(id, true)
+	manager, id, err := c.place(id, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +119,7 @@ func (c *call) update(id string, r *backends.UpdateRequest) (*backends.Memory, e
 
 // deleteMemory deletes the memory of an id.
 func (c *call) deleteMemory(id string) error {
-	manager, id, err := c.place(id, true)
+	manager, id, err := c.place(id, access.Write)
 	if err != nil {
 		return err
 	}
@@ -121,19 +130,18 @@ func (c *call) deleteMemory(id string) error {
 // blank query all that match the filter, in the order in which they were stored.
 func (c *call) find(r *backends.SearchRequest) ([]backends.Hit, error) {
 	if strings.TrimSpace(r.Query) != "" {
-		found, err := c.cfg.Memory.Backend().Search(c, r)
+		found, err := c.Backend().Search(c, r)
 		if err != nil {
 			return nil, err
 		}
 		return found.Hits, nil
 	}
-	manager, err := access.Manager(c.cfg.Memory)
-	if err != nil {
+	if err := c.lists(); err != nil {
 		return nil, err
 	}
 	var all []backends.Hit
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, err := manager.List(c, &backends.ListRequest{Scope: r.Scope, Filter: r.Filter, Limit: 1000, Cursor: cursor})
+		page, err := c.Manager.List(c, &backends.ListRequest{Scope: r.Scope, Filter: r.Filter, Limit: 1000, Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}

@@ -238,7 +238,7 @@ func TestFiltersReachOnePersonAlone(t *testing.T) {
 
 func TestResetErasesTheNamespaceForAKeyThatOpensAllOfIt(t *testing.T) {
 	root, secret := keyOf("root", true, access.Any)
-	root.Workspaces = []string{access.Any}
+	root.Workspaces, root.Admin = []string{access.Any}, true
 	users, usersSecret := keyOf("users", true, access.Any) // no workspaces
 	s := newServer(t, []access.Key{root, users}, nil)
 	addedID(s, secret, "ann", "I moved to Hangzhou.")

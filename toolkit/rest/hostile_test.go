@@ -137,7 +137,7 @@ func TestAKeyReachesNothingOfAnotherTenant(t *testing.T) {
 			if status, _ := ask("wrong", "ann", memory); status != http.StatusUnauthorized {
 				t.Errorf("a wrong key gets %d", status)
 			}
-			if rt.write {
+			if rt.mode&access.Write != 0 {
 				status, _ := ask(readSecret, "ann", memory)
 				require.Contains(t, []int{http.StatusForbidden, http.StatusNotFound}, status)
 			}

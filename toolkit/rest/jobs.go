@@ -157,7 +157,6 @@ func (h *Handler) jobRoutes() {
 	}
 	add(h, own, "GET /api/v1/jobs/{id}", "What became of a request that is served in the background.", traits{},
 		func(c *call, in *request) (job, error) {
-			c.opened = true // a job is its key's
 			c.jobs.mu.Lock()
 			defer c.jobs.mu.Unlock()
 			if j := c.jobs.byID[in.ID]; j != nil && j.key == c.key.Name {

@@ -67,7 +67,7 @@ type (
 )
 
 func (h *Handler) mem0Routes() {
-	read, write, long := traits{}, traits{write: true}, traits{write: true, long: true}
+	read, write, long := traits{}, traits{mode: access.Write}, traits{mode: access.Write, long: true}
 	for _, at := range []struct{ memories, end, add, search, entity string }{
 		{"/memories", "", "/memories", "/search", "/entities/{type}/{id}"},
 		{"/v1/memories", "/{$}", "/v3/memories/add/{$}", "/v3/memories/search/{$}", "/v2/entities/{type}/{id}/{$}"},
@@ -90,13 +90,12 @@ func (h *Handler) mem0Routes() {
 		add(h, ofMem0, "GET /v1/entities/{$}", "The users and agents that hold something.", read, (*call).mem0Users)
 	}
 	add(h, ofMem0, "GET /v1/ping/{$}", "Whether the key is good.", read, func(c *call, _ *struct{}) (object, error) {
-		c.opened = true // it shows nothing of anyone's
 		return object{"status": "ok", "org_id": "einomem", "project_id": c.namespace(), "user_email": nil}, nil
 	})
 }
 
 func (c *call) mem0Add(in *mem0Add) (object, error) {
-	s, err := c.whose(backends.Scope{UserID: in.UserID, AgentID: in.AgentID, SessionID: in.RunID}, true)
+	s, err := c.whose(backends.Scope{UserID: in.UserID, AgentID: in.AgentID, SessionID: in.RunID}, access.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +114,7 @@ func (c *call) mem0Add(in *mem0Add) (object, error) {
 		}
 		r.Messages = append(r.Messages, x)
 	}
-	added, err := c.cfg.Memory.Backend().Add(c, r)
+	added, err := c.Backend().Add(c, r)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +137,7 @@ var mem0Events = map[backends.Outcome]string{
 
 // mem0Find answers with a page of what a query finds, or without a query of all there is.
 func (c *call) mem0Find(in *mem0Query) (object, error) {
-	s, filter, err := c.mem0Scope(in, false)
+	s, filter, err := c.mem0Scope(in, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +168,7 @@ func (c *call) mem0Get(in *memoryID) (object, error) {
 }
 
 func (c *call) mem0History(in *memoryID) ([]object, error) {
-	manager, id, err := c.place(in.ID, false)
+	manager, id, err := c.place(in.ID, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +206,7 @@ func (c *call) mem0Delete(in *memoryID) (object, error) {
 }
 
 func (c *call) mem0DeleteAll(in *mem0Query) (object, error) {
-	s, filter, err := c.mem0Scope(in, true)
+	s, filter, err := c.mem0Scope(in, access.Write|access.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -215,11 +214,10 @@ func (c *call) mem0DeleteAll(in *mem0Query) (object, error) {
 	case filter == nil && in.UserID == "" && in.AgentID == "": // all of the connection's user is never meant so
 		err = fmt.Errorf("%w: name a user_id or an agent_id", backends.ErrNoScope)
 	case filter == nil:
-		_, err = c.erase(c, &backends.ForgetRequest{Scope: s})
+		_, err = c.erase(&backends.ForgetRequest{Scope: s})
 	default:
-		var manager backends.Manager
-		if manager, err = access.Manager(c.cfg.Memory); err == nil {
-			_, err = manager.DeleteAll(c, &backends.DeleteAllRequest{Scope: s, Filter: filter})
+		if err = c.lists(); err == nil {
+			_, err = c.Manager.DeleteAll(c, &backends.DeleteAllRequest{Scope: s, Filter: filter})
 		}
 	}
 	return object{"message": "Memories deleted successfully!"}, err
@@ -256,19 +254,19 @@ func (c *call) mem0Users(in *struct{}) (object, error) {
 }
 
 func (c *call) mem0Erase(in *mem0Entity) (object, error) {
-	s, err := c.open(backends.Partition{Namespace: c.namespace(), Kind: backends.PartitionKind(in.Type), ID: in.Name}.Scope(), true)
+	s, err := c.open(backends.Partition{Namespace: c.namespace(), Kind: backends.PartitionKind(in.Type), ID: in.Name}.Scope(), access.Write|access.Whole)
 	if err != nil {
 		return nil, err
 	}
 	if s.Workspace != "" { // a run, an app, or no type of theirs
 		return nil, fmt.Errorf("%w: only a user and an agent can be erased; to delete a run, name its user_id and run_id", backends.ErrInvalid)
 	}
-	_, err = c.erase(c, &backends.ForgetRequest{Scope: s})
+	_, err = c.erase(&backends.ForgetRequest{Scope: s})
 	return object{"message": "Entity deleted successfully!"}, err
 }
 
 func (c *call) mem0Reset(_ *struct{}) (object, error) {
-	if _, err := c.openAll(c.namespace(), true); err != nil {
+	if err := c.openAll(c.namespace(), access.Write); err != nil {
 		return nil, err
 	}
 	all, err := c.partitions()
@@ -276,7 +274,7 @@ func (c *call) mem0Reset(_ *struct{}) (object, error) {
 		return nil, err
 	}
 	for _, p := range all {
-		if _, err := c.erase(c, &backends.ForgetRequest{Scope: p.Scope()}); err != nil {
+		if _, err := c.erase(&backends.ForgetRequest{Scope: p.Scope()}); err != nil {
 			return nil, err
 		}
 	}

@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/toolkit/access"
 )
 
 // mem0Scope opens the scope of the user, or else of the agent, that ids and filters require,
 // and returns the other conditions; beside a user the agent is one.
-func (c *call) mem0Scope(in *mem0Query, write bool) (s backends.Scope, filter *backends.Filter, err error) {
+func (c *call) mem0Scope(in *mem0Query, m access.Mode) (s backends.Scope, filter *backends.Filter, err error) {
 	filter, err = backends.ParseFilter(in.Filters)
 	if err != nil {
 		return s, nil, err
@@ -26,7 +27,7 @@ func (c *call) mem0Scope(in *mem0Query, write bool) (s backends.Scope, filter *b
 	if s.UserID, all = takeID(all, "user_id"); s.UserID == "" {
 		s.AgentID, all = takeID(all, "agent_id")
 	}
-	if s, err = c.whose(s, write); err != nil {
+	if s, err = c.whose(s, m); err != nil {
 		return s, nil, err
 	}
 	filter, err = allOf(all)

@@ -4,7 +4,6 @@
 package rest
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
@@ -56,56 +55,59 @@ type countResponse struct {
 
 // memoryRoutes are the endpoints of memories, and of a person's as a whole.
 func (h *Handler) memoryRoutes() {
-	m, read, write, long := h.cfg.Memory, traits{}, traits{write: true}, traits{write: true, long: true}
-	scoped(h, "POST search", "Memories that answer a query, best first.", read, h.search)
-	scoped(h, "POST add", "Learn from messages.", long, func(ctx context.Context, in *backends.AddRequest) (*addResponse, error) {
-		out, err := m.Backend().Add(ctx, in)
+	read, write, long := traits{}, traits{mode: access.Write}, traits{mode: access.Write, long: true}
+	scoped(h, "POST search", "Memories that answer a query, best first.", read, (*call).search)
+	scoped(h, "POST add", "Learn from messages.", long, func(c *call, in *backends.AddRequest) (*addResponse, error) {
+		out, err := c.Backend().Add(c, in)
 		if err != nil {
 			return nil, err
 		}
 		return addResponseOf(out), nil
 	})
-	scoped(h, "POST forget", "Erase all of a person, or a part of what they said.", long, h.erase)
-	add(h, own, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{stream: true}, (*call).export)
-	add(h, own, "POST /api/v1/import", "Read what an export wrote.", traits{stream: true, write: true}, (*call).load)
+	scoped(h, "POST forget", "Erase all of a person, or a part of what they said.",
+		traits{mode: access.Write | access.Whole, long: true}, (*call).erase)
+	add(h, own, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{mode: access.Whole, stream: true}, (*call).export)
+	add(h, own, "POST /api/v1/import", "Read what an export wrote.", traits{mode: access.Write | access.Whole, stream: true}, (*call).load)
 
-	if lister, ok := backends.As[backends.EntityLister](m.Backend()); ok {
-		list(h, "entities", "GET entities", "Whom and what the memories are about.",
-			func(ctx context.Context, in *scopeQuery) ([]backends.Entity, error) {
-				return lister.Entities(ctx, in.Scope)
-			})
+	if _, ok := backends.As[backends.EntityLister](h.cfg.Memory.Backend()); ok {
+		list(h, "entities", "GET entities", "Whom and what the memories are about.", func(c *call, in *scopeQuery) ([]backends.Entity, error) {
+			lister, _ := backends.As[backends.EntityLister](c.Backend())
+			return lister.Entities(c, in.Scope)
+		})
 	}
-	manager, err := access.Manager(m)
-	if err != nil {
+	if _, ok := backends.As[backends.Manager](h.cfg.Memory.Backend()); !ok {
 		return
 	}
 	scoped(h, "POST list", "A page of memories, in the order in which they were stored.", read,
-		func(ctx context.Context, in *backends.ListRequest) (*backends.ListResponse, error) {
-			out, err := manager.List(ctx, in)
+		func(c *call, in *backends.ListRequest) (*backends.ListResponse, error) {
+			out, err := c.Manager.List(c, in)
 			if err == nil {
 				out.Memories = orEmpty(out.Memories)
 			}
 			return out, err
 		})
-	scoped(h, "GET memories/{id}", "One memory, also one that holds no more.", read, manager.Get)
-	list(h, "events", "GET memories/{id}/history", "What happened to a memory, with those that it superseded.", manager.History)
-	scoped(h, "PATCH memories/{id}", "Change a memory; its former text stays in the history.", write, manager.Update)
+	scoped(h, "GET memories/{id}", "One memory, also one that holds no more.", read,
+		func(c *call, in *backends.GetRequest) (*backends.Memory, error) { return c.Manager.Get(c, in) })
+	list(h, "events", "GET memories/{id}/history", "What happened to a memory, with those that it superseded.",
+		func(c *call, in *backends.HistoryRequest) ([]backends.Event, error) { return c.Manager.History(c, in) })
+	scoped(h, "PATCH memories/{id}", "Change a memory; its former text stays in the history.", write,
+		func(c *call, in *backends.UpdateRequest) (*backends.Memory, error) { return c.Manager.Update(c, in) })
 	scoped(h, "DELETE memories/{id}", "Delete a memory; its history stays.", write,
-		func(ctx context.Context, in *idQuery) (countResponse, error) {
-			return countResponse{1}, manager.Delete(ctx, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID})
+		func(c *call, in *idQuery) (countResponse, error) {
+			return countResponse{1}, c.Manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID})
 		})
-	scoped(h, "POST delete", "Delete the memories that a filter matches.", write,
-		func(ctx context.Context, in *backends.DeleteAllRequest) (countResponse, error) {
+	scoped(h, "POST delete", "Delete the memories that a filter matches.", traits{mode: access.Write | access.Whole},
+		func(c *call, in *backends.DeleteAllRequest) (countResponse, error) {
 			if in.Filter == nil {
 				return countResponse{}, fmt.Errorf("%w: there is no filter; to erase all there is /api/v1/forget", backends.ErrInvalid)
 			}
-			n, err := manager.DeleteAll(ctx, in)
+			n, err := c.Manager.DeleteAll(c, in)
 			return countResponse{n}, err
 		})
 }
 
-func (h *Handler) search(ctx context.Context, in *backends.SearchRequest) (*searchResponse, error) {
-	found, err := access.Search(ctx, h.cfg.Memory, in)
+func (c *call) search(in *backends.SearchRequest) (*searchResponse, error) {
+	found, err := c.Search(c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +118,14 @@ func (h *Handler) search(ctx context.Context, in *backends.SearchRequest) (*sear
 	return out, nil
 }
 
-func (h *Handler) erase(ctx context.Context, in *backends.ForgetRequest) (receipt *backends.Receipt, err error) {
-	if p, err := in.Scope.Speaker(); err == nil && h.cfg.Notes != nil {
-		h.cfg.Notes.forget(p)
+func (c *call) erase(in *backends.ForgetRequest) (receipt *backends.Receipt, err error) {
+	if p, err := in.Scope.Speaker(); err == nil && c.cfg.Notes != nil {
+		c.cfg.Notes.forget(p)
 	}
 	if in.Part != nil {
-		receipt, err = h.cfg.Memory.ForgetPart(ctx, in.Scope, in.Part)
+		receipt, err = c.ForgetPart(c, in.Scope, in.Part)
 	} else {
-		receipt, err = h.cfg.Memory.Forget(ctx, in.Scope)
+		receipt, err = c.Forget(c, in.Scope)
 	}
 	if receipt != nil {
 		receipt.Outside = nil // it names files of the server
@@ -132,18 +134,17 @@ func (h *Handler) erase(ctx context.Context, in *backends.ForgetRequest) (receip
 }
 
 func (c *call) export(in *scopeQuery) (any, error) {
-	s, err := c.open(in.Scope, false)
+	s, err := c.open(in.Scope, c.route.mode)
 	if err == nil {
 		c.w.Header().Set("Content-Type", "application/jsonl")
-		_, err = c.cfg.Memory.Export(c, s, c)
+		_, err = c.Export(c, s, c)
 	}
 	return nil, err
 }
 
 func (c *call) load(in *scopeQuery) (count store.TransferCount, err error) {
-	s, err := c.open(in.Scope, true)
-	if err == nil {
-		count, err = c.cfg.Memory.Import(c, s, c.r.Body, nil)
+	if _, err = c.open(in.Scope, c.route.mode); err == nil {
+		count, err = c.Import(c, c.r.Body)
 	}
 	return count, err
 }

@@ -5,9 +5,6 @@ package rest
 
 import (
 	"cmp"
-	"context"
-	"fmt"
-	"slices"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
@@ -22,7 +19,9 @@ type (
 	// keyResponse says what a key opens and what the server offers.
 	keyResponse struct {
 		Key      string              `json:"key"`
+		As       string              `json:"as,omitempty"` // the user that it is, where it names one
 		Write    bool                `json:"write"`
+		Admin    bool                `json:"admin"`
 		Features []string            `json:"features"` // sessions, blocks, notes, tools
 		Opens    map[string][]string `json:"opens"`    // namespaces, users, agents, workspaces
 	}
@@ -59,9 +58,8 @@ type (
 // peopleRoutes are the endpoints of what is known beside memories, and of whom.
 func (h *Handler) peopleRoutes() {
 	add(h, own, "GET /api/v1/me", "What this key opens, and what the server offers.", traits{}, func(c *call, _ *struct{}) (keyResponse, error) {
-		c.opened = true
 		k := c.key
-		return keyResponse{Key: k.Name, Write: k.Write, Features: orEmpty(c.features), Opens: map[string][]string{
+		return keyResponse{Key: k.Name, As: k.As, Write: k.Write, Admin: k.Admin, Features: orEmpty(c.features), Opens: map[string][]string{
 			"namespaces": orEmpty(k.Namespaces), "users": orEmpty(k.Users), "agents": orEmpty(k.Agents), "workspaces": orEmpty(k.Workspaces),
 		}}, nil
 	})
@@ -72,15 +70,16 @@ func (h *Handler) peopleRoutes() {
 	if h.cfg.Notes != nil {
 		h.features = append(h.features, "notes")
 		list(h, "notes", "GET notes", "What the last replies of this process were shown of memory, and why.",
-			func(_ context.Context, in *scopeQuery) ([]note, error) {
+			func(c *call, in *scopeQuery) ([]note, error) {
 				p, err := in.Scope.Speaker()
-				return h.cfg.Notes.of(p), err
+				return c.cfg.Notes.of(p), err
 			})
 	}
-	if backend, ok := backends.As[*reme.Backend](h.cfg.Memory.Backend()); ok {
+	if _, ok := backends.As[*reme.Backend](h.cfg.Memory.Backend()); ok {
 		h.features = append(h.features, "tools")
-		list(h, "tools", "GET tools", "How the tools of a workspace behave.", func(ctx context.Context, in *scopeQuery) ([]tool.Tool, error) {
-			out, err := backend.Tools().Retrieve(ctx, &tool.RetrieveRequest{Scope: in.Scope})
+		list(h, "tools", "GET tools", "How the tools of a workspace behave.", func(c *call, in *scopeQuery) ([]tool.Tool, error) {
+			backend, _ := backends.As[*reme.Backend](c.Backend())
+			out, err := backend.Tools().Retrieve(c, &tool.RetrieveRequest{Scope: in.Scope})
 			if err != nil {
 				return nil, err
 			}
@@ -89,46 +88,48 @@ func (h *Handler) peopleRoutes() {
 	}
 	if w := h.cfg.Memory.Window(); w != nil && w.Core() != nil {
 		h.features = append(h.features, "blocks")
-		h.blockRoutes(w.Core())
+		h.blockRoutes()
 	}
-	if log := h.cfg.Memory.Working(); log != nil {
-		h.learningRoutes(log)
+	if h.cfg.Memory.Working() != nil {
+		h.learningRoutes()
 	}
 }
 
 func (c *call) people(in *pageQuery) (*peopleResponse, error) {
-	c.opened = true // of each partition below
-	namespace := cmp.Or(in.Scope.Namespace, c.key.Namespace())
-	if !c.key.Opens(namespace) {
-		return nil, fmt.Errorf("%w: this key does not open that namespace", backends.ErrDenied)
-	}
-	page, err := c.cfg.Store.Partitions(c, namespace, store.Page{Limit: in.Limit, Cursor: in.Cursor})
+	page, err := c.door.People(c, c.key, cmp.Or(in.Scope.Namespace, c.key.Namespace()), store.Page{Limit: in.Limit, Cursor: in.Cursor})
 	if err != nil {
 		return nil, err
 	}
-	opens := slices.DeleteFunc(page.Partitions, func(p backends.Partition) bool { return c.key.Allow(p.Scope(), false) != nil })
-	return &peopleResponse{Partitions: orEmpty(opens), Next: page.Next}, nil
+	return &peopleResponse{Partitions: orEmpty(page.Partitions), Next: page.Next}, nil
 }
 
-func (h *Handler) blockRoutes(blocks *core.Blocks) {
+func (h *Handler) blockRoutes() {
 	of := func(v *core.Value) block {
 		return block{Name: v.Block.Name, Description: v.Block.Description, Owner: v.Block.Owner, Text: v.Text,
 			Limit: v.Block.Limit, ReadOnly: v.Block.ReadOnly, Version: v.Version}
 	}
-	list(h, "blocks", "GET blocks", "The core blocks of a scope.", func(ctx context.Context, in *scopeQuery) (out []block, err error) {
-		values, err := blocks.Get(ctx, in.Scope)
+	list(h, "blocks", "GET blocks", "The core blocks of a scope.", func(c *call, in *scopeQuery) (out []block, err error) {
+		if in.Scope, err = c.open(in.Scope, access.Each); err != nil {
+			return nil, err
+		}
+		values, err := c.Window().Core().Get(c, in.Scope)
 		for i := range values {
 			out = append(out, of(&values[i]))
 		}
 		return out, err
 	})
-	scoped(h, "POST blocks", "Append to a core block, or write it anew.", traits{write: true},
-		func(ctx context.Context, in *blockRequest) (out block, err error) {
+	scoped(h, "POST blocks", "Append to a core block, or write it anew.", traits{mode: access.Write | access.Each},
+		func(c *call, in *blockRequest) (out block, err error) {
+			blocks := c.Window().Core()
 			edit, change := &core.Edit{Scope: in.Scope, Block: in.Name, Text: in.Append, Version: in.Version}, blocks.Append
 			if in.Text != nil {
 				edit.Text, change = *in.Text, blocks.Set
+				err = c.ownsBlock(blocks, in)
 			}
-			v, err := change(ctx, edit)
+			if err != nil {
+				return out, err
+			}
+			v, err := change(c, edit)
 			if err != nil {
 				return out, err
 			}
@@ -136,12 +137,24 @@ func (h *Handler) blockRoutes(blocks *core.Blocks) {
 		})
 }
 
-func (h *Handler) learningRoutes(log *working.Memory) {
+// ownsBlock returns an error where a key may not write a block anew: one of a workspace has what
+// several people put there.
+func (c *call) ownsBlock(blocks *core.Blocks, in *blockRequest) (err error) {
+	for _, b := range blocks.Blocks() {
+		if b.Name == in.Name && b.Owner == backends.PartitionWorkspace {
+			_, err = c.open(in.Scope, access.Write|access.Program)
+		}
+	}
+	return err
+}
+
+func (h *Handler) learningRoutes() {
 	add(h, own, "GET /api/v1/health", "How learning goes in all sessions: the backlog and what failed.", traits{},
 		func(c *call, _ *struct{}) (*healthResponse, error) {
-			if _, err := c.openAll(access.Any, false); err != nil {
+			if err := c.openAll(access.Any, access.Read); err != nil {
 				return nil, err
 			}
+			log := c.Working()
 			state, err := log.Health(c)
 			if err != nil {
 				return nil, err
@@ -149,17 +162,17 @@ func (h *Handler) learningRoutes(log *working.Memory) {
 			return &healthResponse{*state, log.Stats().Queued}, nil
 		})
 	add(h, own, "POST /api/v1/retry", "Learn once more from what failed, of the scope's session, or of all sessions without one.",
-		traits{write: true, long: true}, func(c *call, in *retryRequest) (_ struct{}, err error) {
+		traits{mode: access.Write, long: true}, func(c *call, in *retryRequest) (_ struct{}, err error) {
 			var scopes []backends.Scope // none: all
 			if in.Scope.IsZero() {
-				_, err = c.openAll(access.Any, true)
+				err = c.openAll(access.Any, access.Write)
 			} else {
-				in.Scope, err = c.open(in.Scope, true)
+				in.Scope, err = c.open(in.Scope, access.Write)
 				scopes = []backends.Scope{in.Scope}
 			}
 			if err != nil {
 				return struct{}{}, err
 			}
-			return struct{}{}, log.RetryFailures(c, scopes...)
+			return struct{}{}, c.Working().RetryFailures(c, scopes...)
 		})
 }

@@ -11,6 +11,7 @@ import (
 	"reflect"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
@@ -22,25 +23,24 @@ func (h *Handler) remeRoutes() {
 	f := &family{tag: "reme", fail: remeFailure}
 	for _, flow := range h.cfg.Flows.List() {
 		h.register(&route{
-			family: f, pattern: "POST /" + flow.Name, summary: flow.Description, traits: traits{write: flow.Write, long: flow.Long},
+			family: f, pattern: "POST /" + flow.Name, summary: flow.Description, traits: traits{mode: flow.Mode, long: flow.Long},
 			out: reflect.TypeFor[flows.Response](), serve: func(c *call) (any, error) {
 				return h.cfg.Flows.Call(c, flow.Name, c.openOrDefault, c.key.Namespace(), c.body)
 			},
 		}, flow.Request)
 	}
 	add(h, f, "GET /health", "Whether the server lives.", traits{}, func(c *call, _ *struct{}) (map[string]string, error) {
-		c.opened = true
 		return map[string]string{"status": "healthy"}, nil
 	})
 }
 
 // openOrDefault is open for clients of ReMe, which may leave the workspace out.
-func (c *call) openOrDefault(s backends.Scope, write bool) (backends.Scope, error) {
+func (c *call) openOrDefault(s backends.Scope, m access.Mode) (backends.Scope, error) {
 	if s.UserID == "" && s.Workspace == "" && s.AgentID == "" {
 		of, _ := c.key.Scope(nil) // what the key alone says; none is no failure
 		s.Workspace = cmp.Or(of.Workspace, "default")
 	}
-	return c.open(s, write)
+	return c.open(s, m)
 }
 
 // remeFailure answers as ReMe does where a field is missing, and else with its envelope.

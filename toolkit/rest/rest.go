@@ -44,7 +44,8 @@ type Config struct {
 // Handler serves memory over HTTP. It is safe for concurrent use. Close it: it may have jobs
 // under way.
 type Handler struct {
-	cfg      Config
+	cfg      Config // without Memory and Store: they are behind the door
+	door     *access.Door
 	mux      *http.ServeMux
 	routes   []*route
 	features []string // of our own endpoints, those that depend on the configuration
@@ -57,7 +58,7 @@ func New(cfg *Config) (*Handler, error) {
 	if cfg == nil || cfg.Memory == nil {
 		return nil, fmt.Errorf("%w: rest: Config.Memory is required", backends.ErrInvalid)
 	}
-	h := &Handler{cfg: *cfg, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(), jobs: jobs{byID: map[string]*job{}}}
+	h := &Handler{cfg: *cfg, door: access.NewDoor(cfg.Memory, cfg.Store), mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(), jobs: jobs{byID: map[string]*job{}}}
 	h.jobs.ctx, h.jobs.stop = context.WithCancel(context.Background())
 	c := &h.cfg
 	c.MaxBody, c.Timeout = cmp.Or(c.MaxBody, 4<<20), cmp.Or(c.Timeout, 30*time.Second)
@@ -79,6 +80,7 @@ func New(cfg *Config) (*Handler, error) {
 	h.mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusNotFound, errorBody{Code: "not_found", Error: "this server does not offer that"})
 	})
+	c.Memory, c.Store = nil, nil
 	return h, h.document()
 }
 

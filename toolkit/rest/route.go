@@ -5,7 +5,6 @@ package rest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,9 +45,9 @@ type route struct {
 
 // traits are what endpoints differ in.
 type traits struct {
-	write  bool // It changes something: the key must be for that, and it is logged.
-	long   bool // It may take long: a caller may ask for a job or for progress.
-	stream bool // It reads or writes a stream instead of JSON values.
+	mode   access.Mode // What it does with the scope of its request. What changes something is logged.
+	long   bool        // It may take long: a caller may ask for a job or for progress.
+	stream bool        // It reads or writes a stream instead of JSON values.
 }
 
 // call is one request.
@@ -61,38 +60,35 @@ type call struct {
 	w     http.ResponseWriter
 	body  []byte
 
-	opened  bool
-	scope   backends.Scope // the last one opened
-	written bool           // the answer, as a stream
+	*access.Opened                // nil until a scope is open: before that no endpoint reaches the memory
+	scope          backends.Scope // the last one that was to be opened
+	written        bool           // the answer, as a stream
 }
 
-// open returns the scope normalised, or an error if the key does not open it. The namespace
-// defaults to the key's. Every endpoint calls it, or openAll, before it reads anything.
-func (c *call) open(s backends.Scope, write bool) (backends.Scope, error) {
-	s.Namespace = cmp.Or(s.Namespace, c.key.Namespace())
-	s, err := s.Normalize()
-	if err != nil {
+// open opens a scope, and returns it as it is to be used: see [access.Key.Open].
+func (c *call) open(s backends.Scope, m access.Mode) (backends.Scope, error) {
+	opened, err := c.door.Open(c.key, s, m)
+	if c.Opened, c.scope = opened, s; err != nil {
 		return s, err
 	}
-	c.opened, c.scope = true, s
-	return s, c.key.Allow(s, write)
+	c.scope = opened.Scope
+	return opened.Scope, nil
 }
 
-// openAll is open for all users, agents and workspaces of a namespace; [access.Any] is every
-// namespace.
-func (c *call) openAll(namespace string, write bool) (string, error) {
-	namespace = cmp.Or(namespace, c.key.Namespace())
-	c.opened, c.scope = true, backends.Scope{Namespace: namespace}
-	return namespace, c.key.AllowAll(namespace, write)
+// openAll opens all users, agents and workspaces of a namespace; [access.Any] is every namespace.
+func (c *call) openAll(namespace string, m access.Mode) (err error) {
+	c.scope = backends.Scope{Namespace: namespace}
+	c.Opened, err = c.door.OpenAll(c.key, namespace, m)
+	return err
 }
 
 // scoped registers an endpoint of ours, below /api/v1/, whose request has a field Scope: it is
 // opened before fn is called.
-func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(ctx context.Context, in *In) (Out, error)) {
+func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(c *call, in *In) (Out, error)) {
 	pattern = strings.Replace(pattern, " ", " /api/v1/", 1)
 	add(h, own, pattern, summary, t, func(c *call, in *In) (out Out, err error) {
 		s := reflect.ValueOf(in).Elem().FieldByName("Scope").Addr().Interface().(*backends.Scope)
-		if *s, err = c.open(*s, t.write); err != nil {
+		if *s, err = c.open(*s, t.mode); err != nil {
 			return out, err
 		}
 		return fn(c, in)
@@ -100,9 +96,9 @@ func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(
 }
 
 // list is scoped for an endpoint that reads a list, and answers with an object of that alone.
-func list[In, T any](h *Handler, name, pattern, summary string, fn func(ctx context.Context, in *In) ([]T, error)) {
-	scoped(h, pattern, summary, traits{}, func(ctx context.Context, in *In) (map[string][]T, error) {
-		all, err := fn(ctx, in)
+func list[In, T any](h *Handler, name, pattern, summary string, fn func(c *call, in *In) ([]T, error)) {
+	scoped(h, pattern, summary, traits{}, func(c *call, in *In) (map[string][]T, error) {
+		all, err := fn(c, in)
 		return map[string][]T{name: orEmpty(all)}, err
 	})
 }
@@ -176,10 +172,7 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 func (c *call) run(ctx context.Context) (status int, body any) {
 	c.Context = ctx
 	out, err := c.serve()
-	if err == nil && !c.opened {
-		err = errors.New("the endpoint " + c.route.pattern + " did not check its scope")
-	}
-	if c.route.write {
+	if c.route.mode&access.Write != 0 {
 		c.cfg.Guard.Audit(ctx, c.key, c.route.pattern, c.scope, err)
 	}
 	if err != nil {

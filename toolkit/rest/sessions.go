@@ -4,7 +4,6 @@
 package rest
 
 import (
-	"context"
 	"time"
 
 	"github.com/einomem/einomem/backends/store"
@@ -56,17 +55,17 @@ type (
 func (h *Handler) sessionRoutes() {
 	if h.cfg.Store != nil {
 		h.features = append(h.features, "sessions")
-		scoped(h, "GET sessions", "The sessions of a user or an agent, in the order in which they began.", traits{}, h.sessions)
-		scoped(h, "GET messages", "Messages of the session that session_id names.", traits{}, h.messages)
+		scoped(h, "GET sessions", "The sessions of a user or an agent, in the order in which they began.", traits{}, (*call).sessions)
+		scoped(h, "GET messages", "Messages of the session that session_id names.", traits{}, (*call).messages)
 	}
 }
 
-func (h *Handler) sessions(ctx context.Context, in *pageQuery) (*sessionsResponse, error) {
+func (c *call) sessions(in *pageQuery) (*sessionsResponse, error) {
 	p, err := in.Scope.Speaker()
 	if err != nil {
 		return nil, err
 	}
-	page, err := h.cfg.Store.List(ctx, store.SessionQuery{Partition: &p, Page: store.Page{Limit: in.Limit, Cursor: in.Cursor}})
+	page, err := c.Store.List(c, store.SessionQuery{Partition: &p, Page: store.Page{Limit: in.Limit, Cursor: in.Cursor}})
 	if err != nil {
 		return nil, err
 	}
@@ -77,17 +76,17 @@ func (h *Handler) sessions(ctx context.Context, in *pageQuery) (*sessionsRespons
 	return out, nil
 }
 
-func (h *Handler) messages(ctx context.Context, in *rangeQuery) (*messagesResponse, error) {
+func (c *call) messages(in *rangeQuery) (*messagesResponse, error) {
 	p, err := in.Scope.Speaker()
 	if err != nil {
 		return nil, err
 	}
-	state, err := h.cfg.Store.Session(ctx, p, in.Scope.SessionID)
+	state, err := c.Store.Session(c, p, in.Scope.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	of := store.Range{After: in.After, Upto: in.Upto, Limit: in.Limit, Last: in.Last}
-	entries, err := h.cfg.Store.Read(ctx, p, in.Scope.SessionID, of)
+	entries, err := c.Store.Read(c, p, in.Scope.SessionID, of)
 	return &messagesResponse{sessionOf(state), orEmpty(entries)}, err
 }
 
