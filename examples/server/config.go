@@ -25,6 +25,7 @@ import (
 type config struct {
 	Listen, Store string
 	AlwaysOK      bool `yaml:"reme_always_ok"`
+	AllowForget   bool `yaml:"mcp_allow_forget"`
 	Folder        string
 	TLS           struct{ Cert, Key string }
 	Log           struct{ Level slog.Level }
@@ -58,7 +59,7 @@ func load(file, listen, at string) (*config, error) {
 	case err != nil:
 		return nil, fmt.Errorf("listen: %w", err)
 	case len(c.Keys) == 0 && host != "localhost" && !net.ParseIP(host).IsLoopback():
-		return nil, fmt.Errorf("listen: %s is reached from other machines: configure keys (server -new-key NAME prints one), or listen on 127.0.0.1", c.Listen)
+		return nil, fmt.Errorf("listen: %s is reached from other machines: configure keys (server -new-key USER prints one), or listen on 127.0.0.1", c.Listen)
 	case (c.TLS.Cert == "") != (c.TLS.Key == ""):
 		return nil, errors.New("tls: cert and key belong together")
 	}

@@ -4,10 +4,12 @@
 // Server serves memory over HTTP and MCP, with a page for people: one static binary.
 //
 //	cd examples/server
-//	go run . -new-key shop                  # prints a secret, and what goes into the file
+//	go run . -new-key ann                   # prints a secret, and what goes into the file: a key of the user ann
+//	go run . -new-key ops -admin            # the same for a key that does everything
 //	go run . -config server.yaml -check     # reads the file, opens the store, says what would be served
 //	go run . -config server.yaml
 //	go run . -mcp -user ann                 # MCP on standard input and output, for one person
+//	go run . -mcp -workspace team           # the same for a workspace, as its owner
 //
 // Without a file it serves this machine alone at http://127.0.0.1:8080, without keys, on
 // memory.db. Flags win over the environment (EINOMEM_LISTEN, EINOMEM_STORE, EINOMEM_CONFIG), and
@@ -20,7 +22,7 @@
 //	/mcp             MCP, streamable HTTP
 //	/healthz         the process lives
 //	/readyz          the store answers, and the server does not end
-//	/metrics         for Prometheus; to keys for everything alone, if there are keys
+//	/metrics         for Prometheus; to an admin key for everything alone, if there are keys
 //
 // On SIGTERM /readyz fails, requests under way are served to their end, jobs are ended, what
 // was logged is learnt from, and the store is closed: 30 seconds at most.
@@ -55,6 +57,22 @@ func main() {
 	}
 }
 
+// What -new-key prints of what a key opens, its name given.
+const (
+	personal = `    as: %q                 # the user that it is: their memories, and what they add to workspaces
+    # workspaces: [team]   # in which it acts as that user
+    write: true            # false: it only reads
+`
+	everything = `    # %q is an admin: it reads, changes and erases whatever is stored
+    namespaces: ["*"]
+    users: ["*"]
+    agents: ["*"]
+    workspaces: ["*"]
+    write: true
+    admin: true
+`
+)
+
 // run is the program.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
@@ -64,6 +82,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	at := flags.String("store", os.Getenv("EINOMEM_STORE"), "the SQLite `file` or the Redis URL that keeps the memory (default memory.db)")
 	check := flags.Bool("check", false, "check the configuration and the store, and end")
 	newKey := flags.String("new-key", "", "print a new secret, and the entry of the file for the key of that `name`")
+	admin := flags.Bool("admin", false, "with -new-key: a key that does everything, instead of that of the user called `name`")
+	allowForget := flags.Bool("allow-forget", false, "let MCP clients that cannot ask their user erase all of a person")
 	stdio := flags.Bool("mcp", false, "serve MCP on standard input and output, for -user or -workspace")
 	var s backends.Scope
 	flags.StringVar(&s.UserID, "user", "", "with -mcp: whose memory, by `id`")
@@ -75,15 +95,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errors.Join(err, errors.New("server -h lists the flags"))
 	}
 	if *newKey != "" {
-		secret := access.NewSecret()
-		_, err := fmt.Fprintf(stdout, "secret: %s\n\nkeys:\n  - name: %s\n    hash: %s\n    users: [\"*\"]\n    workspaces: [\"*\"]\n    write: true\n",
-			secret, *newKey, access.Hash(secret))
+		secret, opens := access.NewSecret(), personal
+		if *admin {
+			opens = everything
+		}
+		_, err := fmt.Fprintf(stdout, "secret: %s\n\nkeys:\n  - name: %q\n    hash: %s\n"+opens, secret, *newKey, access.Hash(secret), *newKey)
 		return err
 	}
 	cfg, err := load(*file, *listen, *at)
 	if err != nil {
 		return err
 	}
+	cfg.AllowForget = cfg.AllowForget || *allowForget
 	log := slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level})
 	svc, err := open(ctx, cfg, s, slog.New(requestIDs{log}))
 	if err != nil {

@@ -104,7 +104,7 @@ func TestKeysDecideOnMetricsAndMemories(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(`
 log: {level: debug}
 keys:
-  - {name: operator, hash: `+access.Hash(all)+`, users: ["*"], agents: ["*"], workspaces: ["*"], write: true}
+  - {name: operator, hash: `+access.Hash(all)+`, users: ["*"], agents: ["*"], workspaces: ["*"], write: true, admin: true}
   - {name: ann, hash: `+access.Hash(one)+`, users: [ann]}
 `), 0o600))
 	url, _, _ := start(t, "-config", file)

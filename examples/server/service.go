@@ -139,7 +139,8 @@ func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err 
 	if err != nil {
 		return err
 	}
-	if s.mcp, err = mcp.New(&mcp.Config{Memory: s.mem, Guard: s.guard, Scope: scope, Files: tree, Flows: reMe, OnError: onError}); err != nil {
+	if s.mcp, err = mcp.New(&mcp.Config{Memory: s.mem, Guard: s.guard, Scope: scope, Files: tree, Flows: reMe,
+		AllowForget: s.cfg.AllowForget, OnError: onError}); err != nil {
 		return err
 	}
 	s.rest, err = rest.New(&rest.Config{Memory: s.mem, Guard: s.guard, Store: s.store, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,

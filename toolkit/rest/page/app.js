@@ -28,9 +28,14 @@ function where() {
   return { section, person, item, place: placeOf(section, person) };
 }
 
+// kindsOf are the kinds of memory to ask for. A key that is somebody acts as that person in a workspace: their own
+// memories are no part of it.
+const kindsOf = (person) => (person?.kind === 'workspace' && !me.admin ? ['task', 'tool', 'skill'] : undefined);
+
 // contextOf is what a section needs to know of the page.
 const contextOf = (place, person) => ({
-  place, person, open, scope: person && scopeOf(person), write: me.write, has: (feature) => me.features.includes(feature),
+  place, person, open, scope: person && scopeOf(person), write: me.write, kinds: kindsOf(person),
+  has: (feature) => me.features.includes(feature),
   close: () => { location.hash = place; },
   show: () => show(true),
   item(section, id, of = person) {
@@ -62,7 +67,7 @@ function show(anew) {
 
 const heading = (person, section) => [
   h('div.title', badge(t(person.kind)), h('h1', person.id),
-    me.write && button(t('forget'), () => forget(person), { class: 'danger', id: 'forget' })),
+    me.write && (me.admin || person.kind === 'user') && button(t('forget'), () => forget(person), { class: 'danger', id: 'forget' })),
   h('nav.tabs', sectionsOf(person.kind).map((s) =>
     h('a', { href: placeOf(s, person), 'aria-current': s === section && 'page', 'data-tab': s }, t(s))))];
 
@@ -88,7 +93,7 @@ function drawPeople(section, person) {
   const list = (title, links) => links.length > 0 && [h('h2', title), h('ol.rows', links.map(([href, text, isCurrent]) =>
     h('li', h('a', { href, 'aria-current': isCurrent && 'page' }, text))))];
   const linkTo = (p) => [placeOf('memories', p), p.id, person && placeOf('', p) === placeOf('', person)];
-  const opensAll = ['namespaces', 'users', 'agents', 'workspaces'].every((name) => me.opens[name].includes('*'));
+  const opensAll = me.admin && ['namespaces', 'users', 'agents', 'workspaces'].every((name) => me.opens[name].includes('*'));
   put(byId('side'), kinds.map((kind) => list(t(kind + 's'), people.filter((p) => p.kind === kind).map(linkTo))),
     !people.length && h('p.muted', t('noPeople')),
     opensAll && list(t('server'), [[address('health'), t('health'), section === 'health']]), openForm());

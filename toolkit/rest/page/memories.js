@@ -45,7 +45,7 @@ export function memories(root, context) {
   const result = h('div');
 
   const refresh = () => load(result, async () => {
-    const ended = chosen.state !== 'active', kinds = chosen.kind ? [chosen.kind] : undefined;
+    const ended = chosen.state !== 'active', kinds = chosen.kind ? [chosen.kind] : context.kinds;
     const asked = { scope: context.scope, kinds, include_superseded: ended, include_expired: ended };
     if (chosen.query) {
       const answer = await post('search', { ...asked, query: chosen.query, top_k: 50 });

@@ -6,7 +6,7 @@ import { call, get, post } from './api.js';
 import { ask, badge, button, date, facts, h, load, moment, number, put, toast } from './dom.js';
 import { t } from './i18n.js';
 import { bars, scaleOf } from './memories.js';
-import { messageOf, readSession } from './sections.js';
+import { blocksOf, messageOf, readSession } from './sections.js';
 
 export const deleted = new Set(); // ids of memories that are deleted, or are about to be
 
@@ -18,7 +18,7 @@ export function openMemory(context, id, hit, refresh) {
   const redraw = () => load(box, async () => {
     const m = await get(pathOf(id), scope);
     const [blocks, former, successor, turn, events] = await Promise.all([
-      context.write && context.has('blocks') ? get('blocks', scope).then((answer) => answer.blocks) : [],
+      context.write && context.has('blocks') ? blocksOf(context) : [],
       m.supersedes && link(context, 'replaces', m.supersedes), m.superseded_by && link(context, 'replacedBy', m.superseded_by),
       turnOf(context, m), get(`${pathOf(id)}/history`, scope).then((answer) => answer.events)]);
     return [h('p.meta', badge(t(m.kind)), m.superseded_by && badge(t('superseded'), 'late')), h('p.text.large', m.text),

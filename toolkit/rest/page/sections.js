@@ -70,11 +70,14 @@ export function notes(root, context) {
   });
 }
 
+// blocksOf reads the core blocks that are whose the page shows.
+export const blocksOf = async ({ person, scope }) => (await get('blocks', scope)).blocks.filter((b) => b.owner === person.kind);
+
 // blocks shows the texts that are in every prompt.
 export function blocks(root, context) {
   const one = (b) => h('article.card', { 'data-block': b.name }, h('h2', b.name, ' ', b.read_only && badge(t('readOnly'))),
     h('p.muted', b.description), h('p.text', b.text || t('blockEmpty')), h('p.meta', t('runes', { n: [...b.text].length, of: b.limit })));
-  load(root, async () => rows((await get('blocks', context.scope)).blocks, one));
+  load(root, async () => rows(await blocksOf(context), one));
 }
 
 // tools plots how tools behave, a bar a tool in each of three plots, and says what is advised.

@@ -102,7 +102,7 @@ func TestAnEditIsUndoneAndAConflictIsShown(t *testing.T) {
 	b.click("#edit")
 	b.enter("#text", "Mine.")
 	id := eval[string](b, `document.querySelector('#panel [data-memory]').dataset.memory`)
-	must(must(access.Manager(w.mem)).Update(w.ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: ptr("Theirs.")}))
+	must(w.manager().Update(w.ctx, &backends.UpdateRequest{Scope: ann, ID: id, Text: ptr("Theirs.")}))
 	b.click("#dialog .main")
 	b.reads("#dialog .wrong", "Theirs.")
 	require.Contains(t, w.texts(ann), "Theirs.")
@@ -310,7 +310,8 @@ func TestKeys(t *testing.T) {
 	every := []string{access.Any}
 	w := newWorld(t, []access.Key{
 		{Name: "reader", Hash: access.Hash("read-me"), Users: []string{"ann", "new"}},
-		{Name: "root", Hash: access.Hash("root"), Namespaces: every, Users: every, Agents: every, Workspaces: every, Write: true},
+		{Name: "root", Hash: access.Hash("root"), Namespaces: every, Users: every, Agents: every, Workspaces: every, Write: true, Admin: true},
+		{Name: "member", Hash: access.Hash("member"), Users: []string{"李雯"}, Workspaces: []string{"support-desk"}, Write: true},
 	}, nil)
 	b := newTab(t, look{})
 	b.open(w.url)
@@ -352,6 +353,18 @@ func TestKeys(t *testing.T) {
 	b.openItem(allergy)
 	b.has("#edit")
 	require.Equal(t, 4, b.count(writes))
+
+	b.click("#out")
+	b.enter("#key", "member"+kb.Enter)
+	b.until(`document.querySelectorAll('#side a').length === 2`)
+	b.click("#side a[href*=support-desk]")
+	b.has(".rows") // what is there
+	require.NotContains(t, eval[string](b, `document.body.innerText`), "龙井", "and nothing of her own")
+	require.Zero(t, b.count("#forget"), "a workspace is an admin's to erase")
+	b.click("[data-tab=tools]")
+	b.shows("66.7 %")
+	b.click("#side a[href*=user]")
+	b.has("#forget")
 }
 
 func TestSessionsNotesHealthAndTools(t *testing.T) {

@@ -95,6 +95,11 @@ func newWorld(t *testing.T, keys []access.Key, change func(*rest.Config)) *world
 	return w
 }
 
+func (w *world) manager() backends.Manager {
+	manager, _ := backends.As[backends.Manager](w.mem.Backend())
+	return manager
+}
+
 // add stores a text as a memory of the message that it was, and returns its id.
 func (w *world) add(s backends.Scope, kind backends.Kind, at time.Time, id, text string) string {
 	out := must(w.mem.Backend().Add(w.ctx, &backends.AddRequest{Scope: s, Verbatim: true, Kind: kind, Author: "memory-model",
@@ -184,7 +189,7 @@ func (w *world) fill() {
 
 // texts are those of the memories that hold.
 func (w *world) texts(s backends.Scope) (out []string) {
-	for _, m := range must(must(access.Manager(w.mem)).List(w.ctx, &backends.ListRequest{Scope: s})).Memories {
+	for _, m := range must(w.manager().List(w.ctx, &backends.ListRequest{Scope: s})).Memories {
 		out = append(out, m.Text)
 	}
 	return out
