@@ -22,7 +22,8 @@ import (
 func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.Part) (*backends.Receipt, error) {
 	f := &forgetting{
 		holdings: holdings{ctx, s, p}, receipt: &backends.Receipt{Partition: p},
-		said: selection{part: part, messages: map[source]bool{}, turns: map[source]bool{}},
+		said: selection{part: part, messages: map[source]bool{}, turns: map[source]bool{}, quoted: map[source]bool{}},
+		gone: map[string]bool{},
 	}
 	err := p.Validate()
 	if err == nil && part == nil {
@@ -32,6 +33,9 @@ func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.P
 	}
 	if err == nil {
 		err = f.others(f.elsewhere)
+	}
+	if err == nil && part != nil {
+		f.receipt.Memories, err = f.memories(p)
 	}
 	if err == nil {
 		err = f.reclaim()
@@ -47,6 +51,7 @@ type forgetting struct {
 	holdings
 	receipt *backends.Receipt
 	said    selection
+	gone    map[string]bool // of the user's own memories those that a part erases
 }
 
 // drop ends the life of the partition. Nothing that began in it can come back, so that what
@@ -181,7 +186,8 @@ func (f *forgetting) selected(p backends.Partition, all map[string]*Record) (ids
 	for before := -1; before < len(gone); {
 		before = len(gone)
 		for id, r := range all {
-			made := slices.ContainsFunc(r.Origin.Evidence, func(id string) bool { return gone[id] })
+			copied, _ := r.Metadata[backends.MetaPromotedFrom].(string)
+			made := p != f.p && f.gone[copied] || slices.ContainsFunc(r.Origin.Evidence, func(id string) bool { return gone[id] })
 			if !gone[id] && (p == f.p || r.CameFrom(f.p.ID)) && (made || f.said.taught(&r.Memory)) {
 				gone[id] = true
 				ids = append(ids, id)

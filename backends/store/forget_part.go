@@ -18,7 +18,9 @@ type selection struct {
 	part     *backends.Part // nil: everything
 	messages map[source]bool
 	turns    map[source]bool
-	from, to time.Time // of the messages
+	from, to time.Time       // of the messages
+	texts    []string        // of the messages and the memories, see quotation
+	quoted   map[source]bool // turns with an answer that quotes one of them
 }
 
 // source is a message or a turn of a session.
@@ -33,7 +35,8 @@ const (
 	afterLast = 10 * time.Minute
 )
 
-// part erases what was said, and what came of it.
+// part erases what was said, and what quotes it. What names the rest goes last, so that a
+// call that ended half-way can be repeated.
 func (f *forgetting) part() (err error) {
 	part := f.said.part
 	switch {
@@ -43,19 +46,25 @@ func (f *forgetting) part() (err error) {
 		return fmt.Errorf("messages: %w: name their session", backends.ErrInvalid)
 	case part.Session == nil && part.From.IsZero() && part.To.IsZero():
 		return fmt.Errorf("a part: %w: name a session or a time; without a part everything is forgotten", backends.ErrInvalid)
-	case part.Session != nil:
-		err = f.session(*part.Session)
-	default:
-		err = f.eachSession(f.p, func(s Session) error { return f.session(s.ID) })
 	}
-	if err == nil {
-		f.receipt.Memories, err = f.memories(f.p)
+	quoting, err := f.quoting()
+	for _, id := range quoting {
+		if err == nil {
+			err = f.session(id, f.said.quotes)
+		}
+	}
+	switch {
+	case err != nil:
+	case part.Session != nil:
+		err = f.session(*part.Session, f.said.add)
+	default:
+		err = f.eachSession(f.p, func(s Session) error { return f.session(s.ID, f.said.add) })
 	}
 	return err
 }
 
-// session erases the part that a session has, while nothing learns from it.
-func (f *forgetting) session(id string) error {
+// session erases the part of a session that choose reports, while nothing learns from it.
+func (f *forgetting) session(id string, choose func(session string, e *Entry) bool) error {
 	release, err := f.acquire(id)
 	if errors.Is(err, backends.ErrNotFound) {
 		return nil
@@ -64,15 +73,15 @@ func (f *forgetting) session(id string) error {
 		return err
 	}
 	defer release()
-	before := len(f.said.messages)
-	err = f.messages(f.p, id, &f.receipt.Messages, func(e *Entry) bool { return f.said.add(id, e) })
+	before := f.receipt.Messages
+	err = f.messages(f.p, id, &f.receipt.Messages, func(e *Entry) bool { return choose(id, e) })
 	switch {
 	case err != nil:
 		return err
-	case f.said.whole():
+	case f.said.whole() && id == *f.said.part.Session:
 		f.receipt.Sessions++
 		return f.s.Delete(f.ctx, f.p, id)
-	case len(f.said.messages) == before:
+	case f.receipt.Messages == before && !f.said.has(id):
 		return nil
 	}
 	return f.eachBlob(f.p, id, func(b BlobInfo) error { // what left the context may be what was erased
@@ -128,6 +137,16 @@ func (s *selection) add(session string, e *Entry) bool {
 	return true
 }
 
+// has reports whether a message of a session is selected.
+func (s *selection) has(session string) bool {
+	for m := range s.messages {
+		if m.session == session {
+			return true
+		}
+	}
+	return false
+}
+
 // names reports whether the part has a message, or its turn, as far as it names any.
 func (s *selection) names(e *Entry) bool {
 	named := s.part.Messages
@@ -155,10 +174,10 @@ func (s *selection) taught(m *backends.Memory) bool {
 	switch {
 	case s.part == nil:
 		return true
-	case s.part.Session != nil && from != *s.part.Session:
-		return false
-	case slices.ContainsFunc(m.Origin.MessageIDs, func(id string) bool { return s.messages[source{from, id}] }):
+	case slices.ContainsFunc(m.Origin.MessageIDs, func(id string) bool { return s.messages[source{from, id}] }), s.repeats(m):
 		return true
+	case !s.inSession(from):
+		return false
 	case s.whole(), m.Origin.Author == backends.AuthorAgent && s.during(m.Created):
 		return true
 	case len(m.Origin.MessageIDs) > 0:

@@ -6,6 +6,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -170,4 +171,81 @@ func TestForgettingMendsAroundDeletedMemories(t *testing.T) {
 		require.Equal(t, holds, strings.Contains(state, "ended 0001"), state)
 		require.NoError(t, w.Close())
 	}
+}
+
+// What an agent answers with the whole text of a forgotten message, or wrote down, goes with it,
+// in other sessions, too. What the user says there, and what is short, stays.
+func TestForgettingAPartTakesTheAnswersThatQuoteIt(t *testing.T) {
+	const secret = "I was diagnosed with diabetes in   March."
+	w := newWorld(t)
+	defer w.Close()
+	said := func(session, id, turn string, m *schema.Message) {
+		_, err := w.Append(context.Background(), ann, session, &store.Append{Entries: []store.Entry{{Message: backends.Message{ID: id, Turn: turn, Time: began, Message: m}}}})
+		require.NoError(t, err)
+	}
+	for session, quoted := range map[string]string{"s1": secret, "s2": "我去年三月在上海被诊断出糖尿病", "s3": "Good morning."} {
+		said(session, "told "+session, "t", schema.UserMessage(quoted))
+		said("later", "asked "+session, session, schema.UserMessage("What did I say?"))
+		said("later", "call "+session, session, schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "search_memory", Arguments: "{}"}}}))
+		said("later", "result "+session, session, schema.ToolMessage("found: "+strings.ToUpper(quoted), "c"))
+		said("later", "answer "+session, session, schema.AssistantMessage("You said: \n"+quoted, nil))
+		said("later", "thanks "+session, session, schema.AssistantMessage("You are welcome.", nil))
+		note := &store.Record{Memory: backends.Memory{ID: "note " + session, Kind: backends.KindFact, Text: "Ann said: " + quoted, Scope: ann.Scope(),
+			Created: began.AddDate(0, 1, 0), Origin: backends.Origin{Session: "later", Author: backends.AuthorAgent}}}
+		w.apply(store.Put(note))
+	}
+	said("later", "again", "again", schema.UserMessage("Good. I was diagnosed, you know."))
+	for _, session := range []string{"s1", "s2", "s3"} {
+		_, err := store.Forget(context.Background(), w, ann, &backends.Part{Session: &session})
+		require.NoError(t, err)
+	}
+	log, err := w.Read(context.Background(), ann, "later", store.Range{})
+	require.NoError(t, err)
+	var erased []string
+	for _, e := range log {
+		if e.Erased {
+			erased = append(erased, e.ID)
+		}
+	}
+	require.ElementsMatch(t, []string{"call s1", "result s1", "answer s1", "call s2", "result s2", "answer s2"}, erased)
+	require.Equal(t, []string{"note s3"}, slices.Collect(maps.Keys(w.state())))
+}
+
+// What the user says elsewhere, too, is no quotation of the forgotten message.
+func TestForgettingAPartLeavesAnswersToWhatWasSaidAgain(t *testing.T) {
+	w := newWorld(t)
+	defer w.Close()
+	const said = "I was diagnosed with diabetes in March."
+	for i, m := range []*schema.Message{schema.UserMessage(said), schema.UserMessage("As I said: " + said), schema.AssistantMessage("Noted: "+said, nil)} {
+		session := fmt.Sprint("s", min(i, 1))
+		_, err := w.Append(context.Background(), ann, session, &store.Append{Entries: []store.Entry{{Message: backends.Message{ID: fmt.Sprint(i), Time: began, Message: m}}}})
+		require.NoError(t, err)
+	}
+	first := "s0"
+	receipt, err := store.Forget(context.Background(), w, ann, &backends.Part{Session: &first})
+	require.NoError(t, err)
+	require.Equal(t, 1, receipt.Messages)
+}
+
+// A copy in a workspace goes with its original, also with one that was made from others.
+func TestForgettingAPartTakesPromotedCopies(t *testing.T) {
+	w := newWorld(t)
+	defer w.Close()
+	w.says(0, change{"add", "", "a", "s1"})
+	w.says(1, change{"add", "", "b", "s2"})
+	insight := store.Put(&store.Record{Memory: backends.Memory{ID: "i", Kind: backends.KindInsight, Text: "an insight", Scope: ann.Scope(), Origin: backends.Origin{Evidence: []string{"a"}}}})
+	w.apply(insight)
+	team := backends.Partition{Namespace: "default", Kind: backends.PartitionWorkspace, ID: "team"}
+	for _, id := range []string{"i", "b"} {
+		c := store.Put(&store.Record{Memory: backends.Memory{ID: "copy of " + id, Kind: backends.KindFact, Text: "x", Scope: backends.Scope{UserID: "ann", Workspace: "team"},
+			Metadata: map[string]any{backends.MetaPromotedFrom: id}}})
+		_, err := w.Apply(context.Background(), team, &store.Batch{Mutations: []store.Mutation{c}})
+		require.NoError(t, err)
+	}
+	session := "s1"
+	_, err := store.Forget(context.Background(), w, ann, &backends.Part{Session: &session})
+	require.NoError(t, err)
+	left, _, err := store.All(context.Background(), w, team, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"copy of b"}, slices.Collect(maps.Keys(left)))
 }

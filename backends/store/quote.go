@@ -1,0 +1,124 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// shortest is how many bytes a text has at least that an answer does not hold by coincidence.
+const shortest = 30
+
+// quotation returns a text as it is compared, or "" for one that is too short.
+func quotation(s string) string {
+	if s = folded(s); len(s) < shortest {
+		return ""
+	}
+	return s
+}
+
+// folded returns a text in lower case with single spaces.
+func folded(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
+
+// spoken returns all texts of a message.
+func spoken(m *schema.Message) string {
+	all := []string{m.Content, m.ReasoningContent}
+	for _, part := range m.UserInputMultiContent {
+		all = append(all, part.Text)
+	}
+	for _, part := range m.AssistantGenMultiContent {
+		all = append(all, part.Text)
+	}
+	for _, call := range m.ToolCalls {
+		all = append(all, call.Function.Arguments)
+	}
+	return strings.Join(all, "\n")
+}
+
+// quoting notes what is said and learnt that is to be forgotten, and returns the sessions with
+// answers that hold the whole text of one such message or memory. What the user says elsewhere,
+// too, is no quotation of it.
+func (f *forgetting) quoting() (sessions []string, err error) {
+	var kept []string
+	err = f.eachLogged(func(session string, e *Entry) {
+		switch selected := f.said.inSession(session) && f.said.add(session, e); {
+		case e.Erased || e.Role != schema.User:
+		case selected:
+			f.said.texts = append(f.said.texts, quotation(spoken(e.Message.Message)))
+		default:
+			kept = append(kept, folded(spoken(e.Message.Message)))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := All(f.ctx, f.s, f.p, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, f.gone = f.selected(f.p, all)
+	for id, r := range all {
+		if f.gone[id] {
+			f.said.texts = append(f.said.texts, quotation(r.Text))
+		} else if r.Origin.Role == string(schema.User) && r.Origin.Author != backends.AuthorAgent {
+			kept = append(kept, folded(r.Text))
+		}
+	}
+	f.said.texts = slices.DeleteFunc(f.said.texts, func(s string) bool {
+		return s == "" || slices.ContainsFunc(kept, func(k string) bool { return strings.Contains(k, s) })
+	})
+	if len(f.said.texts) == 0 {
+		return nil, nil
+	}
+	err = f.eachLogged(func(session string, e *Entry) {
+		if f.said.quotes(session, e) && !slices.Contains(sessions, session) {
+			sessions = append(sessions, session)
+		}
+	})
+	return sessions, err
+}
+
+// eachLogged calls do for every message of the user.
+func (f *forgetting) eachLogged(do func(session string, e *Entry)) error {
+	return f.eachSession(f.p, func(s Session) error {
+		return f.eachEntry(f.p, s.ID, func(e *Entry) error {
+			do(s.ID, e)
+			return nil
+		})
+	})
+}
+
+// quotes reports whether a message that is not selected itself is an answer that quotes what is,
+// and notes it. The calls of tools of its turn go with it.
+func (s *selection) quotes(session string, e *Entry) bool {
+	id, turn := source{session, e.ID}, source{session, e.Turn}
+	switch {
+	case e.Erased || e.Role == schema.User || s.inSession(session) && s.messages[id]:
+		return s.messages[id]
+	case (len(e.ToolCalls) > 0 || e.ToolCallID != "") && s.quoted[turn]:
+	default:
+		said := folded(spoken(e.Message.Message))
+		if !slices.ContainsFunc(s.texts, func(text string) bool { return strings.Contains(said, text) }) {
+			return false
+		}
+	}
+	s.messages[id], s.quoted[turn] = true, true
+	return true
+}
+
+// inSession reports whether a part may be of a session.
+func (s *selection) inSession(session string) bool {
+	return s.part.Session == nil || *s.part.Session == session
+}
+
+// repeats reports whether an agent wrote down what is to be forgotten, with its words.
+func (s *selection) repeats(m *backends.Memory) bool {
+	said := folded(m.Text)
+	return m.Origin.Author == backends.AuthorAgent && slices.ContainsFunc(s.texts, func(text string) bool { return strings.Contains(said, text) })
+}
