@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
@@ -205,7 +206,7 @@ func (s *story) learn(ctx context.Context, in []*schema.Message, opts *model.Opt
 		if shown.N == nil || shown.Text == toTheQuestion {
 			continue
 		}
-		at := slices.IndexFunc(s.steps, func(one step) bool { return one.text == shown.Text })
+		at := slices.IndexFunc(s.steps, func(one step) bool { return redact.Text(one.text) == shown.Text })
 		if at < 0 {
 			return nil, fmt.Errorf("the story has no message %q", shown.Text)
 		}
