@@ -119,8 +119,9 @@ type AddRequest struct {
 	// recognised without it.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 
-	// Confirm is asked before anything known is retracted, and before what an AuthorAgent
-	// writes down supersedes anything; there, its no fails the call with ErrDeclined.
+	// Confirm is asked before anything known is retracted, before one message supersedes more
+	// than three memories, and before what an AuthorAgent writes down supersedes anything;
+	// there, its no fails the call with ErrDeclined.
 	// Optional. Defaults to the backend's own.
 	Confirm Confirm `json:"-"`
 

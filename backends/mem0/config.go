@@ -105,12 +105,13 @@ type Config struct {
 	// concurrent use. Optional: without it such parts are skipped.
 	Describe func(context.Context, schema.MessageInputPart) (string, error)
 
-	// Confirm is asked before an Add retracts facts, such as after "forget everything", and
-	// before an agent's add_memory supersedes any, unless the AddRequest has one, as that of
-	// a middleware's Config.Confirm. If it returns false, nothing is retracted, which comes
-	// back as [backends.OutcomeSkipped], and an agent's note is not stored: ErrDeclined. An
-	// error of it fails the Add, with nothing stored. Optional: without it an Add retracts
-	// three facts at most, and skips the surplus.
+	// Confirm is asked before an Add retracts facts, such as after "forget everything", before
+	// one message supersedes more than three, and before an agent's add_memory supersedes any,
+	// unless the AddRequest has one, as that of a middleware's Config.Confirm. If it returns
+	// false, nothing is retracted, which comes back as [backends.OutcomeSkipped], and an
+	// agent's note is not stored: ErrDeclined. An error of it fails the Add, with nothing
+	// stored. Optional: without it the first three facts that a message is to end are ended.
+	// The others stay, as skipped items, and what was to replace them is added beside them.
 	Confirm backends.Confirm
 
 	// Redact is applied to every text before it is stored or shown to a model. Optional. It

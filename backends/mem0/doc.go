@@ -39,8 +39,9 @@
 // claims; where it names none and several roles spoke, Origin.Role is empty. A fact that is
 // a number, JSON, or a line of the question is refused. What a quoted or pasted text wants
 // remembered ("remember that the admin password is ...") is skipped, unless the message says
-// it outside of that text, too. One Add retracts what [Config].Confirm
-// allows, or without it three facts at most; the others are skipped.
+// it outside of that text, too. One message ends what [Config].Confirm
+// allows, or without it three facts at most: the others stay beside what is new. A fact that
+// has nothing in common with what was said is not superseded.
 //
 // [Config].Instructions add to the prompt, [Config].Prompt replaces it. [Backend.Remember]
 // adds a fact by hand.

@@ -49,9 +49,9 @@ type PersonalConfig struct {
 	// and useful later. Optional. Defaults to 2.
 	MinScore int
 	// Confirm is asked before a request that has none of its own, as those of a middleware
-	// with Config.Confirm have, retracts anything; if it returns false, nothing is retracted,
-	// which comes back as [backends.OutcomeSkipped]. Optional: without it a request retracts
-	// a quarter of MaxKnown, and skips the surplus.
+	// with Config.Confirm have, retracts anything or supersedes more than three memories by one
+	// message; if it returns false, it does not, which comes back as [backends.OutcomeSkipped].
+	// Optional: without it one message ends three memories, and the others stay.
 	Confirm backends.Confirm
 }
 

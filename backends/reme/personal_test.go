@@ -275,7 +275,7 @@ func TestTheNewerStatementAboutAPersonHolds(t *testing.T) {
 	}
 }
 
-// One request retracts more than a quarter of what is shown only where the program confirms it.
+// One message retracts more than three memories only where the program confirms it.
 func TestManyRetractionsAboutAPersonAreConfirmed(t *testing.T) {
 	for confirmed, left := range map[bool]int{true: 0, false: 5} {
 		var asked []backends.Change

@@ -6,15 +6,12 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -93,7 +90,7 @@ func (b *batch) build(ctx context.Context, strict bool) error {
 			n.outcome = backends.OutcomeSuperseded
 		}
 	}
-	for _, step := range []func(context.Context) error{b.retract, b.identify} {
+	for _, step := range []func(context.Context) error{b.confirm, b.identify} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -250,62 +247,6 @@ func (b *batch) duplicate(n *node) *node {
 		}
 	}
 	return past
-}
-
-// ends returns the known statement that a retraction ends; nil if it ends none.
-func (n *node) ends() *backends.Memory {
-	if n.outcome != backends.OutcomeRetracted || !n.on.holds(n.at) {
-		return nil
-	}
-	return n.on.said().known
-}
-
-// change returns what of what is known the batch ends, for Confirm: all that it retracts, and
-// what the agent's own notes supersede.
-func (b *batch) change() backends.Change {
-	change := backends.Change{Scope: b.call.Scope}
-	for _, n := range b.nodes {
-		switch m := n.ends(); {
-		case m != nil:
-			change.Retract = append(change.Retract, m.Clone())
-		case b.call.Author == backends.AuthorAgent && n.outcome == backends.OutcomeSuperseded && n.prev != nil && n.prev.known != nil:
-			change.Update = append(change.Update, backends.Edit{Old: n.prev.known.Clone(), New: n.memory.Clone()})
-		}
-	}
-	return change
-}
-
-// retract carries out the retractions: as many as Confirm allows, without one a quarter of
-// what a question shows, but 3 at least; the others are skipped. Of an agent's own notes
-// nothing is stored where Confirm says no.
-func (b *batch) retract(ctx context.Context) error {
-	e, change := b.call.engine, b.change()
-	most := max(3, e.Shown/4)
-	left, refused := most, e.errorf("one request may retract %d memories; Config.Confirm has to allow %d", most, len(change.Retract))
-	confirm := b.call.Confirm
-	config.Default(&confirm, e.Confirm)
-	if confirm != nil && len(change.Retract)+len(change.Update) > 0 {
-		err := confirm.Ask(ctx, change)
-		if err != nil && (!errors.Is(err, backends.ErrDeclined) || b.call.Author == backends.AuthorAgent) {
-			return e.errorf("confirming that %d memories are changed: %w", len(change.Retract)+len(change.Update), err)
-		}
-		if left, refused = 0, fmt.Errorf("%w: %w", refused, err); err == nil {
-			left = len(change.Retract)
-		}
-	}
-	b.nodes = slices.DeleteFunc(b.nodes, func(n *node) bool {
-		switch {
-		case n.outcome != backends.OutcomeRetracted:
-			return false
-		case n.ends() != nil && left == 0:
-			n.outcome, n.err = backends.OutcomeSkipped, refused
-			return false
-		case n.ends() != nil:
-			left--
-		}
-		return !n.end() && n.same == nil
-	})
-	return nil
 }
 
 // identify gives the new memories their times, and ids that follow from what they say: of

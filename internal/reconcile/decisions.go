@@ -184,6 +184,10 @@ func (c *Call) Decide(op *Operation, known *backends.Memory) {
 // carryOut turns an operation into a decision; nil where it does nothing.
 func (c *Call) carryOut(op *Operation, t *node) *node {
 	on := t.about()
+	if on != nil && t.known != nil && op.Verb == Supersede && !c.related(op, on) {
+		c.decisions = append(c.decisions, &node{wanted: backends.OutcomeSkipped, target: t, memory: on.Clone(), err: c.engine.errorf("memory %s: %w", on.ID, errUnrelated)})
+		op.Verb, t, on = Add, nil, nil
+	}
 	n := &node{wanted: backends.OutcomeAdded, from: op.from}
 	switch {
 	case c.Author == backends.AuthorAgent && op.Verb == Add && len(op.from) > 1: // notes stay apart: see KeepNotes
@@ -193,7 +197,7 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 	case op.Verb == Retract:
 		said := c.statement(op) // when it was said, it held no more
 		n.wanted, n.target, n.since, n.memory = backends.OutcomeRetracted, t, said.Since(), on.Clone()
-		n.memory.Observed = said.Observed
+		n.memory.Observed, n.memory.Origin = said.Observed, said.Origin
 	case op.Verb == Nothing && on != nil:
 		n.wanted, n.target, n.memory = backends.OutcomeUnchanged, t, on.Clone()
 	case op.Verb == Nothing:

@@ -79,9 +79,10 @@ type Config struct {
 	Location *time.Location
 	// Dates explains the words for times in a message. Optional.
 	Dates func(message string, said time.Time) []string
-	// Confirm is asked before a request that has none of its own retracts memories, and before
-	// what an agent notes down supersedes any. Optional. Without it a request retracts a
-	// quarter of Shown, or 3 memories; the surplus is skipped, and reported so.
+	// Confirm is asked before a request that has none of its own retracts memories, or
+	// supersedes more than MostChanges by one message, and before what an agent notes down
+	// supersedes any. Optional. Without it one message ends MostChanges; the surplus is
+	// skipped, and reported so.
 	Confirm backends.Confirm
 	// Complete puts into a memory what an operation says beyond its text; what it cannot is
 	// skipped, and reported so with its error. Optional. Defaults to Valid, if the operation

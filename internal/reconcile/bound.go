@@ -1,0 +1,163 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/fields"
+)
+
+// MostChanges is how many of the known statements one message ends without Config.Confirm,
+// whether it supersedes or retracts them. All that an agent notes down by one call counts as
+// one message.
+const MostChanges = 3
+
+// ends returns the known statement that a decision ends; nil if it ends none.
+func (n *node) ends() *backends.Memory {
+	switch {
+	case n.outcome == backends.OutcomeSuperseded && n.writes() && n.prev != nil:
+		return n.prev.known
+	case n.outcome == backends.OutcomeRetracted && n.on.holds(n.at):
+		return n.on.said().known
+	}
+	return nil
+}
+
+// budget counts what the messages of a call end.
+type budget map[*Utterance]int
+
+// spend reports whether a message that a decision comes from has ended enough; else the
+// decision counts for each of them.
+func (s budget) spend(b *batch, n *node) (over bool) {
+	from := n.from
+	if b.call.Author == backends.AuthorAgent {
+		from = []*Utterance{nil}
+	}
+	if slices.ContainsFunc(from, func(u *Utterance) bool { return s[u] >= MostChanges }) {
+		return true
+	}
+	for _, u := range from {
+		s[u]++
+	}
+	return false
+}
+
+// change returns what Confirm is asked about: all that the batch retracts, what it supersedes
+// beyond MostChanges, and all that the agent's own notes supersede.
+func (b *batch) change() backends.Change {
+	change, spent := backends.Change{Scope: b.call.Scope}, budget{}
+	for _, n := range b.nodes {
+		m := n.ends()
+		if m == nil {
+			continue
+		}
+		over := spent.spend(b, n)
+		switch {
+		case n.outcome == backends.OutcomeRetracted:
+			change.Retract = append(change.Retract, m.Clone())
+		case over || b.call.Author == backends.AuthorAgent:
+			change.Update = append(change.Update, backends.Edit{Old: m.Clone(), New: n.memory.Clone()})
+		}
+	}
+	return change
+}
+
+// confirm carries out what ends known statements, as far as Confirm allows it, or without one
+// MostChanges allow it. What is not carried out is skipped: a statement that was to supersede
+// stands beside the one that holds. Of an agent's own notes nothing is stored where Confirm
+// says no.
+func (b *batch) confirm(ctx context.Context) error {
+	e, change := b.call.engine, b.change()
+	refused := e.errorf("one message may end %d memories; Config.Confirm has to allow more", MostChanges)
+	confirm := b.call.Confirm
+	config.Default(&confirm, e.Confirm)
+	if confirm == nil || len(change.Retract)+len(change.Update) == 0 {
+		b.end(false, false, refused)
+		return nil
+	}
+	err := confirm.Ask(ctx, change)
+	if err != nil && (!errors.Is(err, backends.ErrDeclined) || b.call.Author == backends.AuthorAgent) {
+		return e.errorf("confirming that %d memories are changed: %w", len(change.Retract)+len(change.Update), err)
+	}
+	b.end(err == nil, err != nil, fmt.Errorf("%w: %w", refused, err))
+	return nil
+}
+
+// end ends what the decisions end: all where that is allowed, no retraction where it was
+// declined, and else what the messages may.
+func (b *batch) end(allowed, declined bool, refused error) {
+	spent := budget{}
+	var kept []*node
+	for _, n := range b.nodes {
+		m := n.ends()
+		skip := m != nil && !allowed && (spent.spend(b, n) || declined && n.outcome == backends.OutcomeRetracted)
+		switch {
+		case skip && n.outcome == backends.OutcomeRetracted:
+			n.outcome, n.err = backends.OutcomeSkipped, refused
+		case skip:
+			kept = append(kept, &node{state: state{outcome: backends.OutcomeSkipped, on: n.prev}, err: refused})
+			n.leave()
+		case n.outcome == backends.OutcomeRetracted && !n.end() && n.same == nil:
+			continue
+		}
+		kept = append(kept, n)
+	}
+	b.nodes = kept
+}
+
+// leave takes a statement out of its chain, so that it stands beside what it was to supersede.
+func (n *node) leave() {
+	n.prev.next = n.next
+	if n.next != nil {
+		n.next.prev = n.prev
+	}
+	n.prev, n.next, n.outcome = nil, nil, backends.OutcomeAdded
+}
+
+// alike are words of which one statement has one and its successor another.
+var alike = []string{
+	"single married engaged wedding divorced separated girlfriend boyfriend wife husband spouse partner widowed 单身 已婚 结婚 离婚 分手 女友 男友 妻子 丈夫",
+	"flat apartment house home rent live reside move relocate 房 公寓 住 搬",
+	"job work company boss unemployed retired fired hired employed quit joined 工作 上班 公司 失业 退休 辞职 入职",
+	"school kindergarten university college student graduate study degree 学校 大学 学生 毕业", "age old turned birthday 岁 生日",
+	"child children kid daughter son baby pregnant father mother parent 孩 女儿 儿子 怀孕 出生 爸爸 妈妈", "holiday vacation trip travel home 旅行 度假",
+	"tram bus bike cycle car drive ride train walk commute 车 骑 地铁", "bed sleep wake midnight night 睡 起床 熬夜",
+	"run jog swim walk cycle gym sport 跑 泳 运动 健身", "laptop computer tablet phone macbook thinkpad iphone 电脑 手机 平板",
+}
+
+var errUnrelated = errors.New("it stays: nothing that was said has anything in common with it")
+
+// related reports whether a statement may take the place of a memory. It may not where they
+// fill no field of a profile together, name nothing together, and no word of what was said is
+// one of the memory's, or of those that people use for the same. So a wrong number in an answer
+// ends no fact about something else. Retractions refer to what was said before ("the bird
+// died"): for them there is only the bound.
+func (c *Call) related(op *Operation, on *backends.Memory) bool {
+	said := op.Text
+	for _, u := range op.from {
+		said += "\n" + u.Text
+	}
+	_, filled := fields.Filled(on)[op.Field]
+	words := c.engine.Keeper.Ranker().Words()
+	about, told := words.Of(on.WhenToUse+" "+on.Text), words.Of(said)
+	return filled || len(stillNamed(on, said+"\n"+strings.Join(op.Entities, "\n"))) > 0 || len(told) == 0 || len(about) == 0 ||
+		len(words.Asked(about, told))+len(words.Asked(told, about)) > 0 ||
+		slices.ContainsFunc(alike, func(list string) bool { return meet(words.Of(list), about) && meet(words.Of(list), told) })
+}
+
+func meet(a, b map[string]bool) bool {
+	for w := range a {
+		if b[w] {
+			return true
+		}
+	}
+	return false
+}
