@@ -40,9 +40,11 @@ type Manager interface {
 	Get(ctx context.Context, r *GetRequest) (*Memory, error)
 	// List returns memories in the order in which they were stored, in pages.
 	List(ctx context.Context, r *ListRequest) (*ListResponse, error)
-	// Update changes one memory in place and keeps its former text in the history.
+	// Update changes one memory in place and keeps its former text in the history. With another
+	// text the turn that taught the former one is as after Delete.
 	Update(ctx context.Context, r *UpdateRequest) (*Memory, error)
-	// Delete removes one memory. Its history still answers.
+	// Delete removes one memory. Its history still answers. What was said in the turn that taught
+	// it is neither found nor learnt from any more, and other memories of that turn stay.
 	Delete(ctx context.Context, r *DeleteRequest) error
 	// DeleteAll removes what the request matches and returns how many. Their histories
 	// stay. Without a Filter nothing stays: it is Forget, where the backend is a [Forgetter].
@@ -237,6 +239,10 @@ type DeleteRequest struct {
 	Scope   Scope  `json:"scope"`
 	ID      string `json:"id"`
 	Version int64  `json:"version,omitempty"` // Optional. The version expected; another is ErrConflict. Defaults to any.
+	// Erase leaves nothing: the memory goes with its history, and the words of the turn that
+	// taught it go from the log and the memories, as far as the backend's store has them. It
+	// cannot be undone. One of more than eight messages is ErrInvalid. Optional.
+	Erase bool `json:"erase,omitempty"`
 }
 
 // DeleteAllRequest removes every memory of a partition that matches; without a Filter all

@@ -164,3 +164,48 @@ func TestAFactThatIsDeletedBeforeItsTurnIsLearntIsNotLearntAgain(t *testing.T) {
 		})
 	})
 }
+
+// With Erase nothing of a memory is left in the storage: not its history, nor the words of the turn
+// that taught it. What it had replaced stays ended; what else the session taught stays.
+func TestAnErasedFactLeavesNoWordOfItsTurn(t *testing.T) {
+	offices(t, 1, func(t *testing.T, o *office) {
+		one, other, scope := o.of[0], o.of[1], middleware.Scope{UserID: "ann", SessionID: "s1"}
+		manager, _ := backends.As[backends.Manager](one.b)
+		for said, answer := range map[string]string{"FACT ann lives in Bergen": "ok", "FACT ann has a cat called Mimi": "ok", "FACT ann lives in Reykjavik": "Reykjavik is lovely."} {
+			require.NoError(t, one.mem.Finish(middleware.WithScope(t.Context(), scope), testkit.Turn(said, answer)))
+		}
+		_, err := one.mem.Working().Consolidate(t.Context(), scope)
+		require.NoError(t, err)
+		m := factOf(t, manager, "Reykjavik")
+		p, err := middleware.Scope{UserID: "ann"}.Speaker()
+		require.NoError(t, err)
+		former, err := one.db.Get(t.Context(), p, factOf(t, manager, "Bergen").ID)
+		require.NoError(t, err)
+		former[0].SupersededBy, former[0].Invalidated = m.ID, m.Observed
+		current, err := one.db.Get(t.Context(), p, m.ID)
+		require.NoError(t, err)
+		current[0].Supersedes = former[0].ID
+		_, err = one.db.Apply(t.Context(), p, &store.Batch{Mutations: []store.Mutation{store.Put(&former[0]), store.Put(&current[0])}})
+		require.NoError(t, err)
+		held := func() string {
+			var out strings.Builder
+			_, err := one.mem.Export(t.Context(), scope, &out)
+			require.NoError(t, err)
+			return o.raw() + out.String()
+		}
+		require.Contains(t, held(), "Reykjavik")
+
+		elsewhere, _ := backends.As[backends.Manager](other.b)
+		require.NoError(t, elsewhere.Delete(t.Context(), &backends.DeleteRequest{Scope: scope, ID: m.ID, Erase: true}))
+		require.NotContains(t, held(), "Reykjavik")
+		_, err = manager.History(t.Context(), &backends.HistoryRequest{Scope: scope, ID: m.ID})
+		require.ErrorIs(t, err, backends.ErrNotFound)
+		ended := factOf(t, manager, "Bergen")
+		require.Empty(t, ended.SupersededBy)
+		require.False(t, ended.Active(), "what was erased had replaced it")
+		mimi := factOf(t, manager, "Mimi")
+		require.True(t, mimi.Active())
+		require.ErrorIs(t, elsewhere.Delete(t.Context(), &backends.DeleteRequest{Scope: scope, ID: m.ID, Erase: true}), backends.ErrNotFound)
+		require.ErrorIs(t, elsewhere.Delete(t.Context(), &backends.DeleteRequest{Scope: scope, ID: mimi.ID, Version: mimi.Version + 1, Erase: true}), backends.ErrConflict)
+	})
+}

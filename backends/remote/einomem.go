@@ -6,6 +6,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -78,7 +79,11 @@ func (e *Einomem) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 	if r.Version != 0 {
 		return e.errorf("deleting", backends.ErrInvalid, "Version is not offered")
 	}
-	_, err := ask[struct{}](ctx, e, r.Scope, call{doing: "deleting", method: http.MethodDelete, path: memory(r.ID)})
+	c := call{doing: "deleting", method: http.MethodDelete, path: memory(r.ID)}
+	if r.Erase {
+		c.query = url.Values{"erase": {"true"}}
+	}
+	_, err := ask[struct{}](ctx, e, r.Scope, c)
 	return err
 }
 
@@ -124,10 +129,12 @@ func ask[T any](ctx context.Context, e *Einomem, s backends.Scope, c call) (*T, 
 		return out, err
 	}
 	if c.method != http.MethodPost {
-		c.query = url.Values{
+		query := url.Values{
 			"namespace": {s.Namespace}, "workspace": {s.Workspace},
 			"user_id": {s.UserID}, "agent_id": {s.AgentID}, "session_id": {s.SessionID},
 		}
+		maps.Copy(query, c.query)
+		c.query = query
 	}
 	c.path, c.out = "/api/v1"+c.path, out
 	return out, e.do(ctx, c)

@@ -33,6 +33,15 @@ func forget(ctx context.Context, c *call) error {
 	return c.print(store.Forget(ctx, c.db, *c.whose, part))
 }
 
+// remove deletes a memory, or erases it with what was said.
+func remove(ctx context.Context, c *call) error {
+	r := &backends.DeleteRequest{ID: c.Args().First(), Erase: c.Bool("erase")}
+	if !c.Bool("yes") {
+		return usage("memory %s of %s was not deleted: see show, and repeat the command with -yes", r.ID, where(*c.whose))
+	}
+	return c.print(map[string]any{"deleted": r.ID, "erased": r.Erase}, c.reme.Keeper().Delete(ctx, *c.whose, r))
+}
+
 // newFile is how a file is opened to be written: one that is there stays.
 const newFile = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 

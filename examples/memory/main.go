@@ -15,6 +15,7 @@
 //	search QUERY      the memories that answer a query, best first
 //	history ID        what became of a memory, and of those that it replaced
 //	audit             duplicates, memories without words, and facts without a source
+//	delete ID         deletes a memory; with -erase also its history, and what was said
 //	forget            erases a user, agent or workspace; of a user also a -session, a
 //	                  -message, or what was said between -from and -to
 //	export FILE       writes all that is held of one, a JSON object a line, into a new file
@@ -126,6 +127,8 @@ func commands() []command {
 			ended, kinds, &cli.IntFlag{Name: "limit", Value: 10, Usage: "at most `N`"}}},
 		{"history", "ID", "what became of a memory", someone, history, nil},
 		{"audit", "", "duplicates, memories without words, and facts without a source", anyone, audit, nil},
+		{"delete", "ID", "delete a memory, which no search finds any more, nor the turn that taught it", someone, remove, []cli.Flag{
+			yes, &cli.BoolFlag{Name: "erase", Usage: "also its history, and what was said in that turn"}}},
 		{"forget", "", "erase a person, or a part of what was said", someone, forget, []cli.Flag{
 			yes, session, &cli.StringSliceFlag{Name: "message", Usage: "of the session, the message with this `ID`; may be repeated"},
 			moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`")}},

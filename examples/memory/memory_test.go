@@ -136,6 +136,22 @@ func TestPartsAreForgotten(t *testing.T) {
 	})
 }
 
+func TestAMemoryIsDeletedOrErased(t *testing.T) {
+	on(t, func(t *testing.T, db string) {
+		peanuts, tea := idOf(t, db, "ann", "peanuts"), idOf(t, db, "ann", "杭州")
+		require.Contains(t, calls(t, 2, db, "delete", "-user", "ann", peanuts), "repeat the command with -yes")
+		require.JSONEq(t, `{"deleted":"`+peanuts+`","erased":false}`, calls(t, 0, db, "delete", "-user", "ann", peanuts, "-yes"))
+		require.NotContains(t, calls(t, 0, db, "search", "-user", "ann", "peanuts"), "peanuts")
+		require.Contains(t, calls(t, 0, db, "history", "-user", "ann", peanuts), "deleted")
+		require.Contains(t, calls(t, 0, db, "list", "-user", "ann", "-session", "s1"), "peanuts", "the conversation stays")
+
+		calls(t, 0, db, "delete", "-user", "ann", tea, "-erase", "-yes")
+		calls(t, 1, db, "history", "-user", "ann", tea)
+		require.NotContains(t, calls(t, 0, db, "list", "-user", "ann", "-session", "s1"), "杭州")
+		calls(t, 1, db, "delete", "-user", "ann", "no-such", "-yes")
+	})
+}
+
 func TestATransferHoldsTheSame(t *testing.T) {
 	on(t, func(t *testing.T, db string) {
 		to := filepath.Join(t.TempDir(), "copy.db")

@@ -132,13 +132,20 @@ func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 
 // Delete removes one memory; its history still answers. The turn that taught it is silent from
 // then on: no search finds what was said in it, and nothing is learnt from it again. What else it
-// taught stays. A core block is ErrInvalid.
+// taught stays. With Erase nothing is left of the memory, nor in this store of what that turn said.
+// A core block is ErrInvalid.
 // The request's scope does not choose the partition: p does. It is the caller: see
 // [Keeper.Allow].
 func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.DeleteRequest) error {
 	return k.changing(ctx, p, r.ID, r.Version, func(rec *store.Record, expect int64) error {
 		if err := k.Allow(ctx, backends.OpDelete, r.Scope, p, &rec.Memory); err != nil {
 			return err
+		}
+		if r.Erase {
+			if rec.Version != expect {
+				return k.errorf("memory %s: %w: it has version %d", r.ID, backends.ErrConflict, rec.Version)
+			}
+			return k.erase(ctx, p, &rec.Memory)
 		}
 		m := store.Delete(r.ID)
 		m.Expect, m.Actor = expect, actorCaller

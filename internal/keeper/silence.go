@@ -120,19 +120,66 @@ func (k *Keeper) silence(ctx context.Context, p backends.Partition, gone map[str
 		}
 	}
 	for _, m := range memories {
-		if turn := (&backends.Origin{Session: m.Origin.Session, Turn: m.Origin.Turn}); m.Kind != backends.KindEpisode && turn.Turn != "" && !held.has(turn) {
-			held.add(turn)
-			out = append(out, store.Put(&store.Record{Memory: silentTurn(p, m)}))
+		if at := (place{m.Origin.Session, "", m.Origin.Turn}); m.Kind != backends.KindEpisode && at.turn != "" && !held[at] {
+			held[at] = true
+			out = append(out, store.Put(silentTurn(p, m, at)))
 		}
 	}
 	return out, err
 }
 
-// silentTurn returns the empty episode that stands for the turn of a memory.
-func silentTurn(p backends.Partition, m *backends.Memory) backends.Memory {
-	at := m.Since()
-	return backends.Memory{
-		ID: ContentID(p, backends.KindEpisode, "silent", m.Origin.Session, m.Origin.Turn), Kind: backends.KindEpisode,
-		Scope: m.Scope, Observed: at, Invalidated: at, Origin: backends.Origin{Session: m.Origin.Session, Turn: m.Origin.Turn},
+// silentTurn returns the empty episode that stands for a turn which taught a memory.
+func silentTurn(p backends.Partition, m *backends.Memory, at place) *store.Record {
+	return &store.Record{Memory: backends.Memory{
+		ID: ContentID(p, backends.KindEpisode, "silent", at.session, at.turn), Kind: backends.KindEpisode, Scope: m.Scope,
+		Observed: m.Since(), Invalidated: m.Since(), Origin: backends.Origin{Session: at.session, Turn: at.turn},
+	}}
+}
+
+// eraseUpto is of how many messages a memory may be with which they are erased. One of more sums
+// them up, or its learner did not say which they are.
+const eraseUpto = 8
+
+// erase erases a memory with its history, and the words of the turns that taught it: from the log
+// first, so that a repeat finds what a crash left.
+func (k *Keeper) erase(ctx context.Context, p backends.Partition, m *backends.Memory) error {
+	if n := len(m.Origin.MessageIDs); n > eraseUpto {
+		return k.errorf("memory %s: %w: it is of %d messages, which say more than it: delete it without Erase, and forget the messages as a part", m.ID, backends.ErrInvalid, n)
 	}
+	turns, episodes, err := k.taught(ctx, p, m)
+	ids := map[string][]string{} // of messages and turns, by session
+	for at := range turns {
+		ids[at.session] = append(ids[at.session], at.message+at.turn)
+	}
+	for session, of := range ids {
+		if err == nil {
+			err = store.EraseTurns(ctx, k.config.Store, p, session, of...)
+		}
+	}
+	gone := []string{m.ID}
+	for _, e := range episodes {
+		gone = append(gone, e.ID)
+	}
+	slices.Sort(gone)
+	var b *store.Batch
+	if err == nil {
+		b, err = store.Erasure(ctx, k.config.Store, p, slices.Compact(gone)...)
+	}
+	for at := range turns {
+		if err == nil && at.turn != "" {
+			b.Mutations = append(b.Mutations, store.Put(silentTurn(p, m, at)))
+		}
+	}
+	if err == nil {
+		_, err = k.config.Store.Apply(ctx, p, b)
+	}
+	if err != nil {
+		return k.errorf("erasing memory %s: %w", m.ID, err)
+	}
+	if files, ok := k.config.Store.(store.Reclaimer); ok {
+		if err := files.Reclaim(ctx); err != nil { // the next one does
+			k.config.OnError(ctx, k.errorf("overwriting what was erased: %w", err))
+		}
+	}
+	return nil
 }

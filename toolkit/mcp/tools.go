@@ -141,8 +141,18 @@ func update(c *call, in updateIn) (says string, m *backends.Memory, err error) {
 	return "", m, err
 }
 
-func remove(c *call, in idIn) (says string, deleted idIn, err error) {
-	return "", in, c.Manager.Delete(c, &backends.DeleteRequest{Scope: c.Scope, ID: in.ID})
+type deleteIn struct {
+	idIn
+	Erase bool `json:"erase,omitempty" jsonschema:"also its history, and the words of the turn that taught it; only where the user wants that"`
+}
+
+func remove(c *call, in deleteIn) (says string, deleted deleteIn, err error) {
+	if in.Erase {
+		if err := c.agreed(fmt.Sprintf("Memory %q will be erased with its history, and with what was said in the turn that taught it.", in.ID)); err != nil {
+			return "", in, err
+		}
+	}
+	return "", in, c.Manager.Delete(c, &backends.DeleteRequest{Scope: c.Scope, ID: in.ID, Erase: in.Erase})
 }
 
 // whose names whose memory a scope is about.

@@ -21,6 +21,11 @@ type idQuery struct {
 	ID string `json:"-" path:"id"`
 }
 
+type deleteQuery struct {
+	idQuery
+	Erase bool `json:"-" query:"erase" jsonschema:"its history, too, and the words of the turn that taught it"`
+}
+
 // searchResponse is what a search answers.
 type searchResponse struct {
 	backends.SearchResponse
@@ -92,9 +97,9 @@ func (h *Handler) memoryRoutes() {
 		func(c *call, in *backends.HistoryRequest) ([]backends.Event, error) { return c.Manager.History(c, in) })
 	scoped(h, "PATCH memories/{id}", "Change a memory; its former text stays in the history.", write,
 		func(c *call, in *backends.UpdateRequest) (*backends.Memory, error) { return c.Manager.Update(c, in) })
-	scoped(h, "DELETE memories/{id}", "Delete a memory; its history stays.", write,
-		func(c *call, in *idQuery) (countResponse, error) {
-			return countResponse{1}, c.Manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID})
+	scoped(h, "DELETE memories/{id}", "Delete a memory; its history stays, unless what was said is erased with it.", write,
+		func(c *call, in *deleteQuery) (countResponse, error) {
+			return countResponse{1}, c.Manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID, Erase: in.Erase})
 		})
 	scoped(h, "POST delete", "Delete the memories that a filter matches.", traits{mode: access.Write | access.Whole},
 		func(c *call, in *backends.DeleteAllRequest) (countResponse, error) {

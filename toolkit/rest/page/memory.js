@@ -23,7 +23,7 @@ export function openMemory(context, id, hit, refresh) {
       turnOf(context, m), get(`${pathOf(id)}/history`, scope).then((answer) => answer.events)]);
     return [h('p.meta', badge(t(m.kind)), m.superseded_by && badge(t('superseded'), 'late')), h('p.text.large', m.text),
       context.write && h('div.actions', button(t('edit'), () => edit(context, m, changed), { id: 'edit' }),
-        button(t('delete'), () => remove(context, m, refresh), { id: 'delete', class: 'danger' }),
+        button(t('delete'), () => askToDelete(context, m, refresh), { id: 'delete', class: 'danger' }),
         blocks.filter((b) => !b.read_only).map((b) => button(t('pinTo', { b: b.name }), () => pin(context, m, b), { class: 'pin' }))),
       hit && [h('h3', `${t('why')} · ${t('score')} ${hit.score.toFixed(2)}`), bars(hit, scaleOf([hit]))],
       former, successor, h('h3', t('turn')), turn, h('h3', t('history')), events.reverse().map((e) => change(e, id)), h('h3', t('memory')),
@@ -89,8 +89,15 @@ function edit(context, m, changed) {
   });
 }
 
-// remove hides m, and deletes it when there is no undo any more.
-function remove(context, m, refresh) {
+// askToDelete asks whether what was said goes with m.
+function askToDelete(context, m, refresh) {
+  const erase = h('input', { type: 'checkbox', id: 'erase' });
+  ask(t('deleteTitle'), [h('p.text', m.text), h('p.muted', t('deleteWhy')), h('label', erase, t('erase'))], t('delete'),
+    () => { setTimeout(() => remove(context, m, refresh, erase.checked)); }); // its undo gets the focus once the dialog is closed
+}
+
+// remove hides m, and deletes it when there is no undo any more; with erase also what was said.
+function remove(context, m, refresh, erase) {
   const show = () => {
     deleted.delete(m.id);
     refresh();
@@ -98,7 +105,7 @@ function remove(context, m, refresh) {
   deleted.add(m.id);
   refresh();
   context.close();
-  toast(t('deleting', { m: m.text }), show, () => call('DELETE', pathOf(m.id), context.scope).catch((error) => {
+  toast(t('deleting', { m: m.text }), show, () => call('DELETE', pathOf(m.id), { ...context.scope, erase }).catch((error) => {
     toast(error.message);
     show();
   }));

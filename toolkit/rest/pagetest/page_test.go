@@ -117,6 +117,7 @@ func TestADeletionIsUndoneOrCarriedOut(t *testing.T) {
 	remove := func() {
 		b.openItem(allergy)
 		b.click("#delete")
+		b.click("#dialog .main")
 		b.shows("Will be deleted in 8 seconds, or at once if you leave the page")
 		b.shows("7 found")
 		require.Contains(t, w.texts(ann), allergy)
@@ -132,6 +133,8 @@ func TestADeletionIsUndoneOrCarriedOut(t *testing.T) {
 
 	b.openItem("Works as a restorer")
 	b.click("#delete")
+	b.click("#erase")
+	b.click("#dialog .main")
 	b.shows("6 found")
 	b.run(chromedp.Navigate("about:blank")) // long before the 8 seconds are over
 	require.Eventually(t, func() bool { return len(w.texts(ann)) == 6 }, patience, tick)
@@ -179,6 +182,7 @@ func TestMarkupInTextsDoesNotRun(t *testing.T) {
 	b.click("#dialog .main")
 	b.shows("Saved.")
 	b.click("#delete")
+	b.click("#dialog .main")
 	b.reads(".toast:last-child", "<script>")
 	b.click("[data-tab=sessions]")
 	b.openItem(evil)
