@@ -197,6 +197,25 @@ func (s *Server) signal(name string) {
 	require.NoError(s.t, err, "%s: %s", command, out)
 }
 
+// AppendOnlyFile returns the path of the file to which the server, started with
+// "--appendonly", "yes", appends its writes now.
+func (s *Server) AppendOnlyFile() string {
+	s.t.Helper()
+	found := []string{filepath.Join(s.dir, "appendonly.aof")} // before Redis 7
+	if parts, _ := filepath.Glob(filepath.Join(s.dir, "appendonlydir", "*.incr.aof")); len(parts) > 0 {
+		found = parts
+	}
+	require.Len(s.t, found, 1, "the file is being written anew")
+	return found[0]
+}
+
+// Reload makes the server read its append-only file again, as it does when it starts. The
+// server needs "--enable-debug-command", "yes" from Redis 7 on.
+func (s *Server) Reload() {
+	s.t.Helper()
+	require.NoError(s.t, s.Client(s.t).Do(s.t.Context(), "debug", "loadaof").Err(), "%s", s.log())
+}
+
 // URL returns redis://host:port/0, without the password.
 func (s *Server) URL() string { return "redis://" + s.Addr + "/0" }
 

@@ -87,7 +87,7 @@ func (a *applier) try(ctx context.Context, made string) (*store.Applied, []strin
 // entire reports whether the records were lost that a plan did not find. What is planned
 // the script looks at.
 func (a *applier) entire(ctx context.Context) error {
-	return a.readRecords(ctx, a.keys, func(redis.Pipeliner) {})
+	return a.readRecords(ctx, a.p, func(redis.Pipeliner) {})
 }
 
 // snapshot is what a plan is made from. Its parts may have been read at different
@@ -128,7 +128,7 @@ func (a *applier) read(ctx context.Context) (*snapshot, error) {
 		}
 		known = pipe.HGet(ctx, a.keys.known(), a.field())
 		if a.batch.Session != nil {
-			state = readState(ctx, pipe, a.keys.session(a.batch.Session.Session))
+			state = readState(ctx, pipe, a.keys, a.batch.Session.Session)
 		}
 	})
 	if err == nil {

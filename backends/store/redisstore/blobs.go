@@ -4,6 +4,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,21 +44,21 @@ func (s *Store) GetBlob(ctx context.Context, p backends.Partition, id, name stri
 		return nil, err
 	}
 	return on(ctx, s, p, id, fmt.Sprintf("get blob %q of session %q", name, id), func() ([]byte, error) {
-		k := s.keys(p).session(id)
-		var data, ends *redis.StringCmd
+		k := s.keys(p)
+		var state blobsOnServer
+		var data *redis.StringCmd
 		err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
-			ends = pipe.HGet(ctx, k.state(), "expires")
-			data = pipe.HGet(ctx, k.blobs(), name)
+			state, data = readBlobs(ctx, pipe, k, id), pipe.HGet(ctx, k.session(id).blobs(), name)
 		})
 		if err != nil {
 			return nil, err
 		}
-		gone, err := past(ends.Val(), s.now())
+		gone, err := state.gone(s.now())
 		if err != nil {
 			return nil, err
 		}
 		if gone || data.Err() != nil {
-			return nil, fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+			return nil, cmp.Or(s.vanished(ctx, p), fmt.Errorf("%w: in %s", backends.ErrNotFound, p))
 		}
 		return data.Bytes()
 	})
@@ -81,7 +82,7 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix 
 	}
 	return on(ctx, s, p, id, fmt.Sprintf("list blobs of session %q", id), func() (*store.BlobPage, error) {
 		k := s.keys(p).session(id)
-		names, err := s.blobNames(ctx, k, within)
+		names, err := s.blobNames(ctx, p, id, within)
 		if err != nil {
 			return nil, err
 		}
@@ -97,17 +98,21 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix 
 
 // blobNames returns the names within a range in order, none if the session is
 // expired.
-func (s *Store) blobNames(ctx context.Context, k sessionKeys, within plan.Names) ([]string, error) {
-	var ends *redis.StringCmd
+func (s *Store) blobNames(ctx context.Context, p backends.Partition, id string, within plan.Names) ([]string, error) {
+	k := s.keys(p)
+	var state blobsOnServer
 	var names *redis.StringSliceCmd
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		ends, names = pipe.HGet(ctx, k.state(), "expires"), pipe.HKeys(ctx, k.blobs())
+		state, names = readBlobs(ctx, pipe, k, id), pipe.HKeys(ctx, k.session(id).blobs())
 	})
 	if err != nil {
 		return nil, err
 	}
-	if gone, err := past(ends.Val(), s.now()); gone || err != nil {
+	if gone, err := state.gone(s.now()); gone || err != nil {
 		return nil, err
+	}
+	if state.kept.Val() == "" && len(names.Val()) == 0 {
+		return nil, s.vanished(ctx, p)
 	}
 	out := slices.DeleteFunc(names.Val(), func(name string) bool { return !within.Holds(name) })
 	slices.Sort(out)

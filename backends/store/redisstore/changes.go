@@ -56,13 +56,13 @@ type page struct {
 // reading of its records.
 func (s *Store) changesPage(ctx context.Context, p backends.Partition, from cursor) (*store.ChangeSet, error) {
 	k := s.keys(p)
-	reply, err := changesScript.Run(ctx, s.client, k.all()[:9],
+	reply, err := changesScript.Run(ctx, s.client, k.all()[:10],
 		from.Inc, from.Version, from.Seen, from.Tip, changesPage, changesAlong).Slice()
 	if err != nil {
 		return nil, err
 	}
 	if len(reply) == 0 {
-		return &store.ChangeSet{Reset: from.Inc != ""}, nil
+		return &store.ChangeSet{Reset: from.Inc != ""}, s.vanished(ctx, p)
 	}
 	pg, err := readPage(reply)
 	if err != nil {

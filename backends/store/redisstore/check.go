@@ -6,6 +6,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -53,6 +54,7 @@ type inspection struct {
 	keys   keys
 	doing  string
 	repair bool
+	mend   bool // of sessions that lists name, what needs no decision
 	found  []string
 }
 
@@ -72,7 +74,7 @@ func (i *inspection) add(words []string) {
 
 func (i *inspection) records(ctx context.Context) error {
 	k := i.keys
-	keys := k.all()[:9]
+	keys := k.all()[:10]
 	for _, scan := range []string{"HSCAN", "ZSCAN"} {
 		for cursor := "0"; ; {
 			args := []any{scan, cursor}
@@ -110,6 +112,8 @@ func (i *inspection) sessions(ctx context.Context) error {
 	what := ""
 	if i.repair {
 		what = "repair"
+	} else if i.mend {
+		what = "tidy"
 	}
 	for some := range slices.Chunk(append(ids, ""), sessionsAtOnce) { // the lists, too, if there is no session
 		words, err := retry(ctx, i.Store, i.doing, func() ([]string, error) { return i.checkSessions(ctx, i.p, some, what) })
@@ -131,6 +135,10 @@ func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 		}
 		ids = append(ids, some...)
 	}
+	if i.mend {
+		slices.Sort(ids)
+		return slices.Compact(ids), nil
+	}
 	node, err := i.master(ctx, i.keys.meta())
 	if err != nil {
 		return nil, err
@@ -151,7 +159,7 @@ func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 // "repair". For "tidy" it does so only if no list was lost. It returns keys, ids and texts.
 func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []string, what string) ([]string, error) {
 	k := s.keys(p)
-	keys, args := []string{k.meta(), k.pending(), k.born()}, []any{plan.Micros(s.now()), what}
+	keys, args := []string{k.meta(), k.pending(), k.born(), k.has()}, []any{plan.Micros(s.now()), what}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}
@@ -162,11 +170,19 @@ func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []s
 // registry looks for the entries that the partition must have.
 func (i *inspection) registry(ctx context.Context) error {
 	_, err := retry(ctx, i.Store, i.doing, func() (any, error) {
+		err := i.vanished(ctx, i.p)
+		if errors.Is(err, errVanished) {
+			i.add([]string{i.keys.meta(), "", "the server lost this and all other keys of the partition: restore a backup, or run Reindex to begin anew"})
+			err = nil
+		}
+		if err != nil {
+			return nil, err
+		}
 		lists, err := i.belongs(ctx, i.p)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range i.entries(i.p, lists...) {
+		for _, e := range i.entries(i.p, slices.DeleteFunc(slices.Clone(lists), func(l string) bool { return l == written })...) {
 			err := i.client.ZScore(ctx, e.key, e.member).Err()
 			if isNil(err) {
 				i.add([]string{e.key, e.member, "the partition is missing: no listing finds it"})

@@ -52,16 +52,6 @@ func texts(v any) []string {
 	return out
 }
 
-// pairs makes a map of the fields and values that a script returned.
-func pairs(v any) map[string]string {
-	list := texts(v)
-	out := make(map[string]string, len(list)/2)
-	for i := 0; i+1 < len(list); i += 2 {
-		out[list[i]] = list[i+1]
-	}
-	return out
-}
-
 // number reads an integer of a script's answer, which may be text.
 func number(v any) (int64, error) {
 	switch x := v.(type) {

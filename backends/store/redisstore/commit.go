@@ -39,9 +39,9 @@ const keepNonces = 10 * time.Minute
 // commit runs the script. It returns nil if what the plan rests on has changed, or what
 // must be entered in the registry first.
 func (a *applier) commit(ctx context.Context, c *commit, made string) (*store.Applied, []string, error) {
-	keys := append(a.keys.all()[:9:9], a.keys.lives())
+	keys := append(a.keys.all()[:10:10], a.keys.lives())
 	if c.after != nil {
-		keys = append(append(keys, a.keys.session(c.after.ID).all()...), a.keys.pending(), a.keys.born())
+		keys = append(append(keys, a.keys.session(c.after.ID).all()...), a.keys.pending(), a.keys.born(), a.keys.has())
 	}
 	args, err := a.arguments(ctx, c, made)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *applier) outcome(c *commit, words []any) (*store.Applied, error) {
 	var current *session
 	if c.after != nil {
 		var err error
-		if current, err = readSession(a.p, c.after.ID, pairs(words[2])); err != nil {
+		if current, err = readSession(a.p, c.after.ID, words[2]); err != nil {
 			return nil, err
 		}
 	}
@@ -162,9 +162,9 @@ func (a *applier) addKnown(args *arguments, c *commit) {
 func (a *applier) addSession(args *arguments, c *commit) {
 	u, version := a.batch.Session, ""
 	if u.Version != 0 {
-		version = c.state.fields["ver"]
+		version = strconv.FormatInt(c.state.Version, 10)
 	}
-	args.add(u.Session, c.state.fields["upd"], version, timeText(c.now))
+	args.add(u.Session, c.state.upd, version, timeText(c.now))
 	args.json("session "+u.Session, stateOf(c.after))
 	args.add(c.after.Watermark)
 	switch {

@@ -31,10 +31,15 @@
 // so that New warns. Use "noeviction" and a limit on memory: a full server then
 // refuses writes with ErrUnavailable, wholly, and nothing is lost.
 //
-// A server that is killed in the middle of writing a transaction to its file may cut off
-// only the last command of it, and carry out the rest at its second restart: a batch is
-// then there twice (valkey-io/valkey#4342). After such a kill let redis-check-aof look at
-// the file.
+// A server that is killed in the middle of writing a transaction to its file cuts off only
+// the last command of it, and carries out the rest at its second restart, with what was
+// written since (valkey-io/valkey#4342). Half a write and its repeat are the whole write, since
+// scripts write values that do not depend on those before. A write that nobody repeats may
+// be there by half: of a batch the histories without the records, or these without what makes
+// a repeat replay. BGREWRITEAOF after a restart removes such a rest.
+//
+// The first list of all that is pending after a restart or a failover looks at the partitions
+// in the work queue, logs what is damaged, and mends the lists of their sessions.
 //
 // # Costs
 //
@@ -49,7 +54,9 @@
 //
 // A partition that has lost a key, by an eviction or half a backup, is no partition that
 // holds less: calls that need the key return ErrUnavailable, name it, and say whether
-// [Store.Reindex] rebuilds it. A listing of all partitions logs it and goes on.
+// [Store.Reindex] rebuilds it. A listing of all partitions logs it and goes on. One that lost
+// all its keys, as by the loss of a node of a Cluster, is known by em:written. A session with
+// an end that is lost before it reads as ended, and a server that lost everything as a new one.
 //
 // [Store.Health] is for a health endpoint: it reports the ping. Where keys were lost or restored, [Store.Check] reports whether the lists and counters of a
 // partition agree with its records and sessions, and [Store.Reindex] rebuilds them.
@@ -65,9 +72,9 @@
 //	+ping +info +multi +exec
 //	+eval +evalsha +script|load
 //	+exists +del +unlink +persist +pexpire +pttl
-//	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists +hincrby
-//	+zadd +zrem +zcard +zcount +zscore +zrange +zrangebyscore +zrangebylex +zremrangebyrank
-//	+sadd +scard +rpush +llen +lindex +lrange +lset +ltrim
+//	+hget +hmget +hgetall +hkeys +hstrlen +hset +hsetnx +hdel +hlen +hexists
+//	+zadd +zrem +zcard +zcount +zscore +zrange +zrangebyscore +zrangebylex +zremrangebyscore
+//	+scard +llen +lindex +lrange
 //
 // A Cluster needs +cluster and +command too, Deleted +hscan, Check and
 // Reindex +scan +hscan +zscan.
@@ -83,7 +90,7 @@
 //	                      version; space: the embedding as JSON; floor: the version up to which
 //	                      tombstones were cut; born: counts sessions; listed, waiting: since
 //	                      when it is in em:partitions and em:work; records, sessions: a 1 for each
-//	                      of T:rec to T:tips, and of T:pend and T:born, that there is, else a 0
+//	                      of T:rec to T:tip, and of T:pend to T:has, that there is, else a 0
 //	T:rec           HASH  memory id → "<version> <memory as JSON>"
 //	T:vec           HASH  memory id → its encoded vector
 //	T:chg           ZSET  memory id by the version at which it last changed
@@ -92,38 +99,44 @@
 //	T:idem          HASH  what makes a batch idempotent: k:<key> or n:<nonce> →
 //	                      "<version> <nonce> <results as JSON>"
 //	T:idemt         ZSET  the fields of T:idem by when they may be forgotten, in microseconds
-//	T:tips          LIST  the nonces of the last 1,000 versions, the newest at the end
+//	T:tip           HASH  the nonces of the last 1,000 versions or some more: version / 32 →
+//	                      "<version>=<nonce> " for each of these 32
 //	T:lives         HASH  lives of partitions that were dropped of late, each as "<nonce> <its end
 //	                      in microseconds>": that of this one under "", and of others whose
 //	                      words it has, under a hash of their names. It outlasts a Drop
 //	T:wait          STRING that ends at once: with Config.Replicas, what replicas confirm
 //	T:born          ZSET  session id by its number, in the order of creation
 //	T:pend          ZSET  the same, of those with messages not learnt from
+//	T:has           HASH  session id → s for its T:s:<id>:st, or t if that ends; b for its blobs
 //	T:s:<id>:st     HASH  a session: ver, seq, tokens, watermark, updated, expires, exp, upd, and
-//	                      state: everything else as JSON
-//	T:s:<id>:log    LIST  its messages as JSON; the message with the number n has the index n-1
-//	T:s:<id>:ids    SET   the ids of its messages
+//	                      state: everything else as JSON. Its messages: number → JSON, and
+//	                      i:<message id> → number. What has a number above seq is no message
 //	T:s:<id>:blobs  HASH  name → bytes
-//	T:sess          ZSET  of earlier builds; it goes with the next session that is deleted
+//
+// Earlier builds had T:tips, a list of nonces, T:sess, T:s:<id>:log, a list of messages, and
+// T:s:<id>:ids, a set of their ids. They are read as they are. The next write to the partition
+// or the session moves them, and leaves out messages that half a write left there twice.
 //
 // What is not of one partition has slots of its own:
 //
-//	em:store            HASH  id: of the storage, chosen once
+//	em:store            HASH  id: of the storage, chosen once; running: the run_id of the servers
+//	                          whose partitions were looked at after their start
 //	em:namespaces       ZSET  the namespaces
 //	em:partitions:<ns>  ZSET  <kind>:<id> of the partitions of a namespace
+//	em:written:<ns>     ZSET  <kind>:<id> of those that were written, and not dropped
 //	em:work             ZSET  <ns>:<kind>:<id> of partitions with messages not learnt from
 //
 // To look at what is remembered of the user ann:
 //
 //	redis-cli HGETALL '{em:default:user:ann}:rec'
-//	redis-cli LRANGE '{em:default:user:ann}:s:chat-1:log' 0 -1
+//	redis-cli HGETALL '{em:default:user:ann}:s:chat-1:st'
 //
 // # Versions
 //
 // A batch is planned in the process (package plan) on what it has read, and
 // committed by one script that refuses if anything read has changed meanwhile; it
 // is then planned again. The script raises the partition's version and writes the
-// version's nonce to T:tips. A cursor of Changes holds the version and a nonce
+// version's nonce to T:tip. A cursor of Changes holds the version and a nonce
 // that the reader has seen: if the server does not know the nonce any more,
 // because a failover lost it or because 1,000 batches came after it, the reader
 // gets a Reset and reads the partition anew.

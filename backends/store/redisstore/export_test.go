@@ -9,7 +9,7 @@ import "github.com/einomem/einomem/backends"
 // registry that have entries of it.
 func (s *Store) KeysOf(p backends.Partition, session string) (partition, ofSession, registry []string) {
 	k := s.keys(p)
-	registry = []string{s.namespacesKey(), s.partitionsKey(escape(p.Namespace)), s.workKey()}
+	registry = []string{s.namespacesKey(), s.partitionsKey(escape(p.Namespace)), s.writtenKey(escape(p.Namespace)), s.workKey()}
 	return k.all(), k.session(session).all(), registry
 }
 

@@ -118,7 +118,7 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 						ok = strings.HasPrefix(key, now.session)
 					case key == "em:namespaces":
 						ok = name == "zadd" && last == now.namespace
-					case key == "em:partitions:"+now.namespace:
+					case key == "em:partitions:"+now.namespace, key == "em:written:"+now.namespace:
 						ok = last == now.local
 					case key == "em:work":
 						ok = last == now.namespace+":"+now.local

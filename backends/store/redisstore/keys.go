@@ -30,9 +30,11 @@ func (k keys) deleted() string { return k.tag + ":del" }
 func (k keys) history() string { return k.tag + ":his" }
 func (k keys) known() string   { return k.tag + ":idem" }
 func (k keys) knownAt() string { return k.tag + ":idemt" }
-func (k keys) tips() string    { return k.tag + ":tips" }
+func (k keys) nonces() string  { return k.tag + ":tip" }
+func (k keys) tips() string    { return k.tag + ":tips" } // of earlier builds
 func (k keys) pending() string { return k.tag + ":pend" }
 func (k keys) born() string    { return k.tag + ":born" }
+func (k keys) has() string     { return k.tag + ":has" }
 func (k keys) lives() string   { return k.tag + ":lives" }
 func (k keys) changes() string { return k.tag + ":sess" } // of earlier builds
 
@@ -40,7 +42,7 @@ func (k keys) changes() string { return k.tag + ":sess" } // of earlier builds
 // be there without it.
 func (k keys) all() []string {
 	return []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.history(),
-		k.known(), k.knownAt(), k.tips(), k.pending(), k.born()}
+		k.known(), k.knownAt(), k.tips(), k.nonces(), k.pending(), k.born(), k.has()}
 }
 
 // sessionKeys names the keys of one session.
@@ -49,23 +51,27 @@ type sessionKeys struct{ stem string }
 func (k keys) session(id string) sessionKeys { return sessionKeys{k.tag + ":s:" + escape(id)} }
 
 func (k sessionKeys) state() string { return k.stem + ":st" }
-func (k sessionKeys) log() string   { return k.stem + ":log" }
-func (k sessionKeys) ids() string   { return k.stem + ":ids" }
+func (k sessionKeys) log() string   { return k.stem + ":log" } // of earlier builds
+func (k sessionKeys) ids() string   { return k.stem + ":ids" } // of earlier builds
 func (k sessionKeys) blobs() string { return k.stem + ":blobs" }
 
 func (k sessionKeys) all() []string { return []string{k.state(), k.log(), k.ids(), k.blobs()} }
 
 // withSession names what scripts need that write to one session.
 func (k keys) withSession(id string) []string {
-	return append(append([]string{k.meta()}, k.session(id).all()...), k.pending(), k.born(), k.lives())
+	return append(append([]string{k.meta()}, k.session(id).all()...), k.pending(), k.born(), k.has(), k.lives())
 }
 
 // The keys of the registry.
+func (s *Store) storeKey() string      { return s.config.Prefix + ":store" }
 func (s *Store) namespacesKey() string { return s.config.Prefix + ":namespaces" }
 func (s *Store) workKey() string       { return s.config.Prefix + ":work" }
 
 // partitionsKey names the list of a namespace, which is escaped.
 func (s *Store) partitionsKey(ns string) string { return s.config.Prefix + ":partitions:" + ns }
+
+// writtenKey names the list of those that were written, see [Store.vanished].
+func (s *Store) writtenKey(ns string) string { return s.config.Prefix + ":written:" + ns }
 
 // member is how the registry names a partition: <ns>:<kind>:<id>.
 func member(p backends.Partition) string {

@@ -148,7 +148,7 @@ func (l *lister) take(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	found, err := l.numbered(ctx, p, l.listKey(l.keys(p)), l.at.After, n+1)
+	found, err := l.bornAfter(ctx, p, l.listKey(l.keys(p)), l.at.After, n+1)
 	if errors.Is(err, errIncomplete) && l.query.Partition == nil {
 		l.config.Logger.ErrorContext(ctx, "redisstore: a partition is left out from a list of all", "partition", p.String(), "error", err)
 		l.at.In = false
@@ -181,11 +181,10 @@ func (l *lister) take(ctx context.Context, n int) error {
 	return nil
 }
 
-// numbered reads sessions of a partition that come after a number, from one of its lists.
-func (s *Store) numbered(ctx context.Context, p backends.Partition, list string, after int64, n int) ([]redis.Z, error) {
-	k := s.keys(p)
+// bornAfter reads sessions of a partition that come after a number, from one of its lists.
+func (s *Store) bornAfter(ctx context.Context, p backends.Partition, list string, after int64, n int) ([]redis.Z, error) {
 	var found *redis.ZSliceCmd
-	err := s.readWhole(ctx, k, haveSessions, k.ofSessions(), func(pipe redis.Pipeliner) {
+	err := s.readWhole(ctx, p, haveSessions, s.keys(p).ofSessions(), func(pipe redis.Pipeliner) {
 		found = pipe.ZRangeByScoreWithScores(ctx, list, &redis.ZRangeBy{Min: fmt.Sprint("(", after), Max: "+inf", Count: int64(n)})
 	})
 	return found.Val(), err
@@ -217,7 +216,7 @@ func (l *lister) states(ctx context.Context, p backends.Partition, ids []string)
 	answers := make([]stateOnServer, len(ids))
 	err := l.atOnce(ctx, func(pipe redis.Pipeliner) {
 		for i, id := range ids {
-			answers[i] = readState(ctx, pipe, l.keys(p).session(id))
+			answers[i] = readState(ctx, pipe, l.keys(p), id)
 		}
 	})
 	if err != nil {
@@ -273,7 +272,7 @@ func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
 	return s.idPage(ctx, "deleted memories", p, page, func(k keys, after uint64, size int) (*store.IDPage, error) {
 		var scan *redis.ScanCmd
-		err := s.readRecords(ctx, k, func(pipe redis.Pipeliner) { scan = pipe.HScan(ctx, k.history(), after, "", int64(size)) })
+		err := s.readRecords(ctx, p, func(pipe redis.Pipeliner) { scan = pipe.HScan(ctx, k.history(), after, "", int64(size)) })
 		if err != nil {
 			return nil, err
 		}
@@ -303,12 +302,12 @@ func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Pa
 // BlobSessions implements [store.Blobs]. Sessions come in the order of their creation.
 func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
 	return s.idPage(ctx, "sessions with blobs", p, page, func(k keys, after uint64, size int) (*store.IDPage, error) {
-		found, err := s.numbered(ctx, p, k.born(), int64(after), size)
+		found, err := s.bornAfter(ctx, p, k.born(), int64(after), size)
 		if err != nil {
 			return nil, err
 		}
 		ids := idsOf(found)
-		alive, err := s.living(ctx, k, ids, func(k sessionKeys) []string { return []string{k.blobs()} })
+		alive, err := s.living(ctx, k, ids, hasBlobs, func(k sessionKeys) []string { return []string{k.blobs()} })
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,10 @@ package redisstore
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -52,7 +54,7 @@ func (s *Store) partitionPage(ctx context.Context, namespace, after string, size
 }
 
 // hold reports which partitions hold something: a memory or the history of one, a
-// session that is not expired, a blob without a session.
+// session that is not expired, a blob without a session; or lost it.
 func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, error) {
 	memories, born, lists := make([]*redis.IntCmd, len(all)), make([]*redis.StringSliceCmd, len(all)), make([]*redis.StringCmd, len(all))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
@@ -68,23 +70,31 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 	out := make([]bool, len(all))
 	for i, p := range all {
 		if out[i] = memories[i].Val() > 0; !out[i] {
-			alive, err := s.living(ctx, s.keys(p), born[i].Val(), func(k sessionKeys) []string { return []string{k.state(), k.blobs()} })
+			alive, err := s.living(ctx, s.keys(p), born[i].Val(), hasState+hasBlobs, func(k sessionKeys) []string { return []string{k.state(), k.blobs()} })
 			if err != nil {
 				return nil, err
 			}
 			out[i] = slices.Contains(alive, true) || len(alive) == 0 && has(lists[i].Val(), bornAt) // its list was lost
+			if !out[i] && lists[i].Val() == "" {
+				if err = s.vanished(ctx, p); err != nil && !errors.Is(err, errVanished) {
+					return nil, err
+				}
+				out[i] = err != nil
+			}
 		}
 	}
 	return out, nil
 }
 
-// living reports which sessions are not expired, and have one of the keys that some names.
-func (s *Store) living(ctx context.Context, k keys, ids []string, some func(sessionKeys) []string) ([]bool, error) {
-	ends, exist := make([]*redis.StringCmd, len(ids)), make([]*redis.IntCmd, len(ids))
+// living reports which sessions are not expired, and have one of the keys that some names,
+// or lost it, as the letters in T:has show.
+func (s *Store) living(ctx context.Context, k keys, ids []string, letters string, some func(sessionKeys) []string) ([]bool, error) {
+	ends, kept, exist := make([]*redis.StringCmd, len(ids)), make([]*redis.StringCmd, len(ids)), make([]*redis.IntCmd, len(ids))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, id := range ids {
 			session := k.session(id)
 			ends[i], exist[i] = pipe.HGet(ctx, session.state(), "expires"), pipe.Exists(ctx, some(session)...)
+			kept[i] = pipe.HGet(ctx, k.has(), id)
 		}
 	})
 	out := make([]bool, len(ids))
@@ -93,7 +103,8 @@ func (s *Store) living(ctx context.Context, k keys, ids []string, some func(sess
 		if err == nil {
 			err = wrong
 		}
-		out[i] = !gone && exist[i].Val() > 0
+		lost := strings.ContainsAny(kept[i].Val(), letters) && !strings.Contains(kept[i].Val(), hasEnd)
+		out[i] = !gone && (exist[i].Val() > 0 || lost)
 	}
 	return out, err
 }
@@ -110,7 +121,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 	var out store.DropCount
 	life := newNonce() // the first step begins it: what writes between two steps began before
 	_, err := on(ctx, s, p, "", "drop "+p.String(), func() (any, error) {
-		if _, err := s.numbered(ctx, p, s.keys(p).born(), 0, 1); err != nil { // a session that is not listed would stay
+		if _, err := s.bornAfter(ctx, p, s.keys(p).born(), 0, 1); err != nil && !errors.Is(err, errVanished) { // a session that is not listed would stay
 			return nil, err
 		}
 		for done := false; !done; {

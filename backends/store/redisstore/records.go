@@ -33,7 +33,7 @@ func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([
 	return on(ctx, s, p, "", fmt.Sprintf("history of %q", id), func() ([]backends.Event, error) {
 		var text *redis.StringCmd
 		k := s.keys(p)
-		err := s.readRecords(ctx, k, func(pipe redis.Pipeliner) { text = pipe.HGet(ctx, k.history(), id) })
+		err := s.readRecords(ctx, p, func(pipe redis.Pipeliner) { text = pipe.HGet(ctx, k.history(), id) })
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func (s *Store) rawRecords(ctx context.Context, p backends.Partition, ids []stri
 	k := s.keys(p)
 	var inc *redis.StringCmd
 	var records, vectors []*redis.SliceCmd
-	err := s.readRecords(ctx, k, func(pipe redis.Pipeliner) {
+	err := s.readRecords(ctx, p, func(pipe redis.Pipeliner) {
 		inc = pipe.HGet(ctx, k.meta(), "inc")
 		for some := range slices.Chunk(ids, hmgetChunk) {
 			records = append(records, pipe.HMGet(ctx, k.records(), some...))
@@ -103,14 +103,14 @@ func joined(answers []*redis.SliceCmd) []any {
 	return out
 }
 
-// keep leaves out the records that do not have the given versions any more, and
+// keep leaves out the records that have newer versions than the given ones by now, and
 // reports whether there were any.
 func (r *rawRecords) keep(versions []int64) (stale bool) {
 	for i, t := range r.texts {
 		text, ok := t.(string)
 		if ok {
 			v, _, err := unstamp("record", text)
-			ok = err != nil || v == versions[i] // decode reports the error
+			ok = err != nil || v <= versions[i] // decode reports the error
 		}
 		if !ok {
 			r.texts[i], stale = nil, true

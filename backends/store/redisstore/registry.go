@@ -28,6 +28,7 @@ import (
 const (
 	listed  = "listed"  // in em:namespaces and em:partitions
 	waiting = "waiting" // in em:work
+	written = "written" // in em:written, of no script: an entry is made after the first write
 )
 
 // unregistered returns the lists that a script asks for, none if it has written.
@@ -50,13 +51,29 @@ func (s *Store) registered(ctx context.Context, p backends.Partition, write func
 		case err != nil || len(wanted)+len(made) == 0:
 			return err
 		case len(wanted) == 0:
-			return s.register(ctx, p, made...)
+			return s.confirmWritten(ctx, p, made)
 		}
-		if err := s.register(ctx, p, wanted...); err != nil {
+		if slices.Contains(wanted, listed) {
+			err = s.vanished(ctx, p)
+		}
+		if err = cmp.Or(err, s.register(ctx, p, wanted...)); err != nil {
 			return err
 		}
 		made = append(made, wanted...)
 	}
+}
+
+// confirmWritten makes entries again after a write. From then on the registry knows that
+// the partition was written, unless it was dropped meanwhile: see [Store.vanished].
+func (s *Store) confirmWritten(ctx context.Context, p backends.Partition, lists []string) error {
+	if err := s.register(ctx, p, lists...); err != nil || !slices.Contains(lists, listed) {
+		return err
+	}
+	e := s.entries(p, written)[0]
+	if known := s.client.ZScore(ctx, e.key, e.member).Err(); known == nil || !isNil(known) {
+		return known
+	}
+	return cmp.Or(s.enter(ctx, e), s.unregister(ctx, p))
 }
 
 // entry is one of a partition in a list of the registry.
@@ -69,6 +86,9 @@ func (s *Store) entries(p backends.Partition, lists ...string) (out []entry) {
 	}
 	if slices.Contains(lists, waiting) {
 		out = append(out, entry{s.workKey(), member(p)})
+	}
+	if slices.Contains(lists, written) {
+		out = append(out, entry{s.writtenKey(namespace), local(p)})
 	}
 	return out
 }
@@ -103,7 +123,7 @@ func (s *Store) unregister(ctx context.Context, p backends.Partition) error {
 		return err
 	}
 	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		for _, e := range s.entries(p, listed, waiting) {
+		for _, e := range s.entries(p, listed, waiting, written) {
 			if e.key != s.namespacesKey() && !slices.Contains(s.entries(p, before...), e) {
 				pipe.ZRem(ctx, e.key, e.member)
 			}
@@ -127,7 +147,7 @@ func (s *Store) belongs(ctx context.Context, p backends.Partition) (lists []stri
 		exists, pending = pipe.Exists(ctx, k.all()...), pipe.Exists(ctx, k.pending())
 	})
 	if exists.Val() > 0 {
-		lists = append(lists, listed)
+		lists = append(lists, listed, written)
 	}
 	if pending.Val() > 0 {
 		lists = append(lists, waiting)
@@ -204,7 +224,8 @@ func (s *Store) retire(ctx context.Context, names []string) error {
 // healing is where the search for lost entries of the work queue stands.
 type healing struct {
 	sync.Mutex
-	at listing
+	at      listing
+	checked string // the last partition that [Store.checkRestarted] looked at
 }
 
 // heal looks at the next partitions that hold something, and makes the entries in the work
@@ -212,6 +233,9 @@ type healing struct {
 func (s *Store) heal(ctx context.Context) error {
 	s.healing.Lock()
 	defer s.healing.Unlock()
+	if err := s.checkRestarted(ctx); err != nil {
+		return err
+	}
 	l := &lister{Store: s, at: s.healing.at}
 	names, err := l.nextNames(ctx)
 	if len(names) == 0 && err == nil { // from the beginning

@@ -19,17 +19,19 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// Every write is one of these scripts. Each declares all its keys, which are of
-// one partition.
+// Every write is one of these scripts. Each declares all its keys, which are of one
+// partition. What it writes are values that do not depend on those before, under keys and
+// fields that do not either: a server that dies may leave the beginning of a write in its
+// file, and carry it out before the repeat.
 var (
-	appendScript        = newScript("append", "lives", "registry", "whole")
-	blobScript          = newScript("blob", "lives", "registry", "whole")
-	changesScript       = newScript("changes", "whole")
-	checkRecordsScript  = newScript("check_records", "whole")
-	checkSessionsScript = newScript("check_sessions", "whole")
-	commitScript        = newScript("commit", "lives", "registry", "whole")
+	appendScript        = newScript("append", "lives", "registry", "whole", "session")
+	blobScript          = newScript("blob", "lives", "registry", "whole", "session")
+	changesScript       = newScript("changes", "whole", "tips")
+	checkRecordsScript  = newScript("check_records", "whole", "tips")
+	checkSessionsScript = newScript("check_sessions", "whole", "session")
+	commitScript        = newScript("commit", "lives", "registry", "whole", "session", "tips")
 	eraseScript         = newScript("erase", "lives", "whole")
-	eraseMessagesScript = newScript("erase_messages", "lives", "whole")
+	eraseMessagesScript = newScript("erase_messages", "lives", "whole", "session")
 	fenceScript         = newScript("fence", "lives")
 	probeScript         = newScript("probe")
 )

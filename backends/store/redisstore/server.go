@@ -63,11 +63,10 @@ func (s *Store) probe(ctx context.Context) error {
 
 // identify reads the id of the storage, which the first store on it chooses.
 func (s *Store) identify(ctx context.Context) error {
-	key := s.config.Prefix + ":store"
-	id, err := s.client.HGet(ctx, key, "id").Result()
+	id, err := s.client.HGet(ctx, s.storeKey(), "id").Result()
 	if isNil(err) { // else a full server refuses it
-		if err = s.client.HSetNX(ctx, key, "id", newNonce()).Err(); err == nil {
-			id, err = s.client.HGet(ctx, key, "id").Result()
+		if err = s.client.HSetNX(ctx, s.storeKey(), "id", newNonce()).Err(); err == nil {
+			id, err = s.client.HGet(ctx, s.storeKey(), "id").Result()
 		}
 	}
 	s.id = id
@@ -83,18 +82,23 @@ func (s *Store) readInfo(ctx context.Context) error {
 			return describe("info", err, ctx)
 		}
 	}
-	fields := map[string]string{}
-	for line := range strings.Lines(text) {
-		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[k] = v
-		}
-	}
+	fields := infoFields(text)
 	s.server = serverInfo{name: "redis", version: fields["redis_version"], policy: fields["maxmemory_policy"],
 		cluster: fields["cluster_enabled"] == "1", replica: fields["role"] == "slave"}
 	if v := fields["valkey_version"]; v != "" {
 		s.server.name, s.server.version = "valkey", v
 	}
 	return nil
+}
+
+func infoFields(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[k] = v
+		}
+	}
+	return fields
 }
 
 // judge returns what of the server's state makes it unusable.
@@ -116,11 +120,11 @@ func (s *Store) judge() error {
 }
 
 // scriptCommands are what scripts that write call, each so that it writes nothing to
-// a key that holds a set, as it does from the second one on.
+// a key that holds a hash, as it does from the second one on.
 var scriptCommands = []any{
-	"EXISTS", "SADD x", "HGET x", "HMGET x", "HGETALL", "HEXISTS x", "HLEN", "HSET x 0", "HSETNX x 0", "HDEL x", "HINCRBY x 0",
-	"LINDEX 0", "LLEN", "LSET 0 x", "LTRIM 0 -1", "RPUSH x", "ZADD 0 x", "ZCARD", "ZCOUNT 0 1", "ZRANGE 0 -1", "ZRANGEBYSCORE 0 1", "ZREM x",
-	"ZREMRANGEBYRANK 0 -1", "ZSCORE x", "SCARD", "LRANGE 0 -1", "PTTL", "PERSIST", "PEXPIRE 1000", "DEL", "UNLINK",
+	"EXISTS", "HSET x 0", "HGET x", "HMGET x", "HGETALL", "HKEYS", "HEXISTS x", "HLEN", "HDEL y",
+	"LINDEX 0", "LLEN", "LRANGE 0 -1", "SCARD", "ZADD 0 x", "ZCARD", "ZCOUNT 0 1", "ZRANGE 0 -1", "ZRANGEBYSCORE 0 1", "ZREM x",
+	"ZREMRANGEBYSCORE 0 1", "ZSCORE x", "PTTL", "PERSIST", "PEXPIRE 1000", "DEL", "UNLINK",
 }
 
 // tryScript makes sure that scripts may be run, with all commands that they call.

@@ -4,11 +4,14 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,11 +21,15 @@ import (
 	"github.com/einomem/einomem/internal/plan"
 )
 
-// session is a session as its hash holds it.
+// session is a session as its hash holds it: fields by their names, and its messages by
+// their numbers. The hash has the number of a message under "i:" and its id, too.
 type session struct {
 	store.Session
-	fields map[string]string
+	upd string // changes with every update
 }
+
+// stateFields are what scripts return of a session, in this order.
+var stateFields = []string{"state", "ver", "seq", "tokens", "watermark", "updated", "expires", "upd"}
 
 // sessionState are those fields of [store.Session] that updates change, as JSON: scripts do
 // not look into it.
@@ -42,38 +49,38 @@ func stateOf(s *store.Session) *sessionState {
 		Lease: s.Lease, Retry: s.Retry, Failures: s.Failures, Created: s.Created}
 }
 
-// readSession reads the hash of a session, nil when there is none.
-func readSession(p backends.Partition, id string, fields map[string]string) (*session, error) {
-	if len(fields) == 0 {
+// readSession reads the stateFields of a session, nil when there is none.
+func readSession(p backends.Partition, id string, values any) (*session, error) {
+	v := texts(values)
+	if len(v) != len(stateFields) || v[0] == "" {
 		return nil, nil
 	}
 	what := fmt.Sprintf("session %q", id)
-	out := &session{fields: fields}
-	if err := plan.Decode(what, fields["state"], &out.Session); err != nil {
+	out := &session{upd: v[7]}
+	if err := plan.Decode(what, v[0], &out.Session); err != nil {
 		return nil, err
 	}
 	out.Partition, out.ID = p, id
-	for field, to := range map[string]*int64{"ver": &out.Version, "seq": &out.LastSeq, "tokens": &out.Tokens, "watermark": &out.Watermark} {
-		n, err := number(fields[field])
+	for i, to := range []*int64{&out.Version, &out.LastSeq, &out.Tokens, &out.Watermark} {
+		n, err := number(v[1+i])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", what, field, err)
+			return nil, fmt.Errorf("%s: %s: %w", what, stateFields[1+i], err)
 		}
 		*to = n
 	}
 	var err error
-	if out.Updated, err = parseTime(what, fields["updated"]); err != nil {
+	if out.Updated, err = parseTime(what, v[5]); err != nil {
 		return nil, err
 	}
-	out.Expires, err = parseTime(what, fields["expires"])
+	out.Expires, err = parseTime(what, v[6])
 	return out, err
 }
 
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
 	return on(ctx, s, p, id, fmt.Sprintf("session %q", id), func() (*store.Session, error) {
-		k := s.keys(p).session(id)
 		var state stateOnServer
-		err := s.atOnce(ctx, func(pipe redis.Pipeliner) { state = readState(ctx, pipe, k) })
+		err := s.atOnce(ctx, func(pipe redis.Pipeliner) { state = readState(ctx, pipe, s.keys(p), id) })
 		if err != nil {
 			return nil, err
 		}
@@ -82,30 +89,32 @@ func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*
 			return nil, err
 		}
 		if found == nil || plan.Expired(&found.Session, s.now()) {
-			return nil, fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+			return nil, cmp.Or(s.vanished(ctx, p), fmt.Errorf("%w: in %s", backends.ErrNotFound, p))
 		}
 		return &found.Session, nil
 	})
 }
 
-// stateOnServer is the reading of the hash of a session.
+// stateOnServer is the reading of the state of a session.
 type stateOnServer struct {
-	keys   sessionKeys
-	fields *redis.MapStringStringCmd
-	logged *redis.IntCmd
+	key    string
+	fields *redis.SliceCmd
+	kept   *redis.StringCmd
 }
 
 // readState adds it to a pipeline.
-func readState(ctx context.Context, pipe redis.Pipeliner, k sessionKeys) stateOnServer {
-	return stateOnServer{k, pipe.HGetAll(ctx, k.state()), pipe.Exists(ctx, k.log())}
+func readState(ctx context.Context, pipe redis.Pipeliner, k keys, id string) stateOnServer {
+	st := k.session(id).state()
+	return stateOnServer{st, pipe.HMGet(ctx, st, stateFields...), pipe.HGet(ctx, k.has(), id)}
 }
 
-// session returns nil when there is none. One that has a log was lost.
+// session returns nil when there is none.
 func (s *stateOnServer) session(p backends.Partition, id string) (*session, error) {
-	if len(s.fields.Val()) == 0 && s.logged.Val() > 0 {
-		return nil, incomplete(s.keys.state())
+	out, err := readSession(p, id, s.fields.Val())
+	if out == nil && err == nil && strings.Contains(s.kept.Val(), hasState) {
+		err = incomplete(s.key)
 	}
-	return readSession(p, id, s.fields.Val())
+	return out, err
 }
 
 // Update implements [store.Sessions].
@@ -186,7 +195,7 @@ func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, 
 	if wanted := unregistered(reply); err != nil || len(wanted) > 0 {
 		return nil, wanted, err
 	}
-	after, err := readSession(p, id, pairs(reply))
+	after, err := readSession(p, id, reply)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -199,7 +208,10 @@ func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, 
 // Read implements [store.Sessions].
 func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r store.Range) ([]store.Entry, error) {
 	return on(ctx, s, p, id, fmt.Sprintf("read session %q", id), func() ([]store.Entry, error) {
-		w, err := s.window(ctx, s.keys(p).session(id), r)
+		w, err := s.window(ctx, p, id, r)
+		if errors.Is(err, errIncomplete) { // or it was deleted and begun anew while it was read
+			w, err = s.window(ctx, p, id, r)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -213,62 +225,89 @@ type window struct {
 	texts []string
 }
 
-// window reads a range of the log with one round trip; with a second one when the
-// range has an end beyond the log and its newest messages are asked for.
-func (s *Store) window(ctx context.Context, k sessionKeys, r store.Range) (window, error) {
-	size := int64(r.Size())
-	start, stop := max(r.After, 0), max(r.After, 0)+size-1 // places in the list, from 0
-	if r.Upto > 0 {
-		stop = min(stop, r.Upto-1)
-	}
-	switch {
-	case r.Last && r.Upto > 0:
-		start, stop = max(start, r.Upto-size), r.Upto-1
-	case r.Last:
-		start, stop = -size, -1
-	}
-	if start >= 0 && stop < start { // Redis would take a negative end as one from behind
-		return window{}, nil
-	}
-	w, length, err := s.slice(ctx, k, start, stop)
-	if err == nil && r.Last && r.Upto > length {
-		r.Upto = 0
-		return s.window(ctx, k, r)
-	}
-	if start < 0 {
-		w.first = max(length+start, 0) + 1
-		if skip := r.After + 1 - w.first; skip > 0 {
-			w.texts, w.first = w.texts[min(skip, int64(len(w.texts))):], r.After+1
-		}
-	}
-	return w, err
-}
+// readAhead is how many messages are read together with the state of their session, whose
+// log may be shorter.
+const readAhead = 128
 
-// slice reads the places start to stop of the log, and its length. The log of an
-// expired session is empty.
-func (s *Store) slice(ctx context.Context, k sessionKeys, start, stop int64) (window, int64, error) {
-	var length *redis.IntCmd
-	var state *redis.SliceCmd
-	var found *redis.StringSliceCmd
-	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
-		state = pipe.HMGet(ctx, k.state(), "expires", "seq")
-		length = pipe.LLen(ctx, k.log())
-		found = pipe.LRange(ctx, k.log(), start, stop)
+// window reads a range of the log with one round trip; with a second one if it is long or
+// ends at the end of the log.
+func (s *Store) window(ctx context.Context, p backends.Partition, id string, r store.Range) (window, error) {
+	k, of := s.keys(p), s.keys(p).session(id)
+	first, last, size := max(r.After, 0)+1, int64(math.MaxInt64), int64(r.Size())
+	if r.Upto > 0 {
+		last = r.Upto
+	}
+	ahead := min(first+size-1, last, first+readAhead-1)
+	if r.Last {
+		ahead = 0
+	}
+	var state, found *redis.SliceCmd
+	var listed, ids *redis.IntCmd
+	var kept *redis.StringCmd
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		state, kept = pipe.HMGet(ctx, of.state(), "seq", "expires"), pipe.HGet(ctx, k.has(), id)
+		listed, ids = pipe.LLen(ctx, of.log()), pipe.SCard(ctx, of.ids())
+		if first <= ahead {
+			found = pipe.HMGet(ctx, of.state(), numbered(first, ahead)...)
+		}
 	})
 	if err != nil {
-		return window{}, 0, err
+		return window{}, err
 	}
 	fields := texts(state.Val())
-	gone, err := past(fields[0], s.now())
-	switch seq, n := fields[1], length.Val(); {
+	gone, err := past(fields[1], s.now())
+	switch n := listed.Val(); {
 	case gone || err != nil:
-		return window{}, 0, err
-	case seq == "" && n > 0:
-		return window{}, 0, incomplete(k.state())
-	case seq != "" && seq != strconv.FormatInt(n, 10):
-		return window{}, 0, incomplete(k.log())
+		return window{}, err
+	case fields[0] == "" && (n > 0 || strings.Contains(kept.Val(), hasState)):
+		return window{}, incomplete(of.state())
+	case fields[0] == "":
+		return window{}, s.vanished(ctx, p)
+	case n > 0 && (fields[0] != strconv.FormatInt(n, 10) || ids.Val() != n):
+		return window{}, incomplete(of.log())
 	}
-	return window{first: start + 1, texts: found.Val()}, length.Val(), nil
+	seq, err := number(fields[0])
+	if last = min(last, seq); r.Last {
+		first = max(first, last-size+1)
+	} else {
+		last = min(last, first+size-1)
+	}
+	switch {
+	case err != nil || first > last:
+		return window{}, err
+	case listed.Val() > 0:
+		texts, err := s.client.LRange(ctx, of.log(), first-1, last-1).Result()
+		return window{first, texts}, err
+	case found != nil && last <= ahead:
+		return part(of, first, found.Val()[:last-first+1])
+	}
+	var all []any
+	for from := first; from <= last && err == nil; from += hmgetChunk {
+		var some []any
+		some, err = s.client.HMGet(ctx, of.state(), numbered(from, min(last, from+hmgetChunk-1))...).Result()
+		all = append(all, some...)
+	}
+	if err != nil {
+		return window{}, err
+	}
+	return part(of, first, all)
+}
+
+// numbered returns the fields of messages.
+func numbered(first, last int64) []string {
+	out := make([]string, 0, last-first+1)
+	for n := first; n <= last; n++ {
+		out = append(out, strconv.FormatInt(n, 10))
+	}
+	return out
+}
+
+// part returns messages that were read, all of which must be there.
+func part(of sessionKeys, first int64, found []any) (window, error) {
+	if slices.Contains(found, nil) {
+		return window{}, incomplete(of.state())
+	}
+	return window{first, texts(found)}, nil
 }
 
 func (w window) entries(session string) ([]store.Entry, error) {
@@ -309,12 +348,13 @@ func (s *Store) readContent(ctx context.Context, p backends.Partition, id string
 	k, now := s.keys(p), s.now()
 	var alive func() error
 	var state stateOnServer
-	found := make([]*redis.StringCmd, len(seqs))
+	listed, hashed := make([]*redis.StringCmd, len(seqs)), make([]*redis.StringCmd, len(seqs))
 	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
 		alive = s.begunIn(ctx, p).check(ctx, pipe, k, now)
-		state = readState(ctx, pipe, k.session(id))
+		state = readState(ctx, pipe, k, id)
 		for i, seq := range seqs {
-			found[i] = pipe.LIndex(ctx, k.session(id).log(), seq-1)
+			listed[i] = pipe.LIndex(ctx, k.session(id).log(), seq-1)
+			hashed[i] = pipe.HGet(ctx, k.session(id).state(), strconv.FormatInt(seq, 10))
 		}
 	})
 	if err == nil {
@@ -329,10 +369,11 @@ func (s *Store) readContent(ctx context.Context, p backends.Partition, id string
 	}
 	var out []store.Entry
 	for i, seq := range seqs {
-		if isNil(found[i].Err()) {
+		text := cmp.Or(listed[i].Val(), hashed[i].Val())
+		if text == "" || seq > before.LastSeq {
 			continue
 		}
-		entries, err := window{first: seq, texts: []string{found[i].Val()}}.entries(id)
+		entries, err := window{first: seq, texts: []string{text}}.entries(id)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -352,12 +393,12 @@ func (s *Store) erased(ctx context.Context, before *session, entries []store.Ent
 		tokens += entries[i].Tokens
 	}
 	args := &arguments{}
-	args.add(id, plan.Micros(now), assignments(s.begunIn(ctx, p)), before.fields["upd"], timeText(now))
+	args.add(id, plan.Micros(now), assignments(s.begunIn(ctx, p)), before.upd, timeText(now))
 	args.json("session "+id, stateOf(&state))
-	args.add(-tokens)
+	args.add(-tokens, newNonce())
 	for _, e := range entries {
 		rest := e.Erase()
-		args.add(e.Seq - 1)
+		args.add(e.Seq)
 		args.json("message "+e.ID, &logged{Entry: &rest})
 	}
 	if args.err != nil {

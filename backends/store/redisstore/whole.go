@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,9 +16,64 @@ import (
 
 // A server can lose one key of a partition and keep the others: it evicts, a part of a
 // backup is restored, a key is deleted by hand. T:meta has which of the other keys there
-// are, and a session's state how many messages its log and ids have; scripts write these
-// with the entries. Calls compare them, in the round trip that they take anyway. A
-// partition that an earlier build wrote has none until the next write.
+// are, and T:has which keys each session has; scripts write these with the entries. Calls
+// compare them, in the round trip that they take anyway. A partition or session that an
+// earlier build wrote has none until the next write. A node of a Cluster can also lose all keys
+// of a partition: see [Store.vanished].
+//
+// Nobody can know that a session with an end was lost before it, since the server removes
+// it. That everything was lost, with the registry, looks like a new server.
+
+// What T:has has of a session.
+const (
+	hasState = "s" // its state, which never ends
+	hasEnd   = "t" // or its state, which ends
+	hasBlobs = "b"
+)
+
+// blobsOnServer is the reading of whether a session has its blobs.
+type blobsOnServer struct {
+	key     string
+	expires *redis.StringCmd
+	held    *redis.IntCmd
+	kept    *redis.StringCmd
+}
+
+// readBlobs adds it to a pipeline.
+func readBlobs(ctx context.Context, pipe redis.Pipeliner, k keys, id string) blobsOnServer {
+	of := k.session(id)
+	return blobsOnServer{of.blobs(), pipe.HGet(ctx, of.state(), "expires"), pipe.Exists(ctx, of.blobs()), pipe.HGet(ctx, k.has(), id)}
+}
+
+// gone reports whether they have ended with their session, and fails if they were lost.
+func (b blobsOnServer) gone(now time.Time) (bool, error) {
+	gone, err := past(b.expires.Val(), now)
+	kept := b.kept.Val()
+	ended := strings.Contains(kept, hasEnd) && b.expires.Val() == ""
+	if err == nil && !gone && !ended && b.held.Val() == 0 && strings.Contains(kept, hasBlobs) {
+		err = incomplete(b.key)
+	}
+	return gone || ended, err
+}
+
+// errVanished is the error for a partition of which the server lost every key.
+var errVanished = fmt.Errorf("%w: the server lost all of it: restore a backup, or run Reindex or Drop to begin anew", errIncomplete)
+
+// vanished fails if a partition of which there is nothing was written, as the registry
+// knows, and not dropped. It costs a round trip, so call it only where there is nothing.
+func (s *Store) vanished(ctx context.Context, p backends.Partition) error {
+	k := s.keys(p)
+	var written *redis.FloatCmd
+	var left *redis.IntCmd
+	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		written = pipe.ZScore(ctx, s.writtenKey(escape(p.Namespace)), local(p))
+		left = pipe.Exists(ctx, append(k.all(), k.lives())...)
+	})
+	if err == nil && written.Err() == nil && left.Val() == 0 {
+		err = fmt.Errorf("%s: %w", p, errVanished)
+	}
+	return err
+}
 
 // The fields of T:meta that have a 1 or a 0 for each of some keys.
 const (
@@ -25,9 +81,9 @@ const (
 	haveSessions = "sessions" // the lists of sessions, see ofSessions
 )
 
-func (k keys) ofRecords() []string { return k.all()[1:9] }
+func (k keys) ofRecords() []string { return k.all()[1:10] }
 
-func (k keys) ofSessions() []string { return []string{k.pending(), k.born()} }
+func (k keys) ofSessions() []string { return []string{k.pending(), k.born(), k.has()} }
 
 // The places of T:pend and T:born in ofSessions.
 const (
@@ -39,12 +95,13 @@ const (
 func has(field string, at int) bool { return at < len(field) && field[at] == '1' }
 
 // readRecords sends commands at once, and fails if a key of memories was lost.
-func (s *Store) readRecords(ctx context.Context, k keys, fill func(redis.Pipeliner)) error {
-	return s.readWhole(ctx, k, haveRecords, k.ofRecords(), fill)
+func (s *Store) readRecords(ctx context.Context, p backends.Partition, fill func(redis.Pipeliner)) error {
+	return s.readWhole(ctx, p, haveRecords, s.keys(p).ofRecords(), fill)
 }
 
 // readWhole fails if not those keys are there that T:meta has in a field.
-func (s *Store) readWhole(ctx context.Context, k keys, field string, these []string, fill func(redis.Pipeliner)) error {
+func (s *Store) readWhole(ctx context.Context, p backends.Partition, field string, these []string, fill func(redis.Pipeliner)) error {
+	k := s.keys(p)
 	var known *redis.SliceCmd
 	var found *redis.IntCmd
 	err := s.atOnce(ctx, func(pipe redis.Pipeliner) {
@@ -58,6 +115,8 @@ func (s *Store) readWhole(ctx context.Context, k keys, field string, these []str
 	switch n := found.Val(); {
 	case meta[0] == "" && n > 0 && meta[1] == "":
 		return incomplete(k.meta())
+	case n == 0 && meta[1] == "":
+		return s.vanished(ctx, p)
 	case meta[0] != "" && n != int64(strings.Count(meta[0], "1")):
 		return s.missing(ctx, k, meta[0], these)
 	}
@@ -76,11 +135,11 @@ func (s *Store) missing(ctx context.Context, k keys, field string, these []strin
 		return err
 	}
 	for i, key := range these {
-		if has(field, i) != (exist[i].Val() > 0) {
+		if has(field, i) && exist[i].Val() == 0 {
 			return incomplete(key)
 		}
 	}
-	return incomplete(k.meta())
+	return nil // more than it has comes from half a write
 }
 
 var errIncomplete = fmt.Errorf("%w: incomplete", backends.ErrUnavailable)
@@ -92,10 +151,12 @@ func incomplete(key string) error {
 	switch key[strings.LastIndexByte(key, ':')+1:] {
 	case "meta":
 		way = "Reindex rebuilds it but for the model of the vectors, which the next batch names again"
-	case "rec", "vec", "his", "del", "idem", "idemt":
+	case "rec", "vec", "his", "del", "idem", "idemt", "blobs":
 		way = "restore a backup, or run Reindex to go on with what is left"
-	case "st", "log":
+	case "st":
 		way = "restore a backup, or delete the session: Reindex cannot rebuild it"
+	case "log":
+		way = "run Reindex, which removes messages that are there twice; if some are missing restore a backup, or delete the session"
 	}
 	return fmt.Errorf("%w: the server lost %s or a part of it: %s", errIncomplete, key, way)
 }

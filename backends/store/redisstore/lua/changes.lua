@@ -4,20 +4,23 @@
 -- does not exist, else {inc, version, space, nonce, reset, end of the page, removed
 -- ids, ids, their versions, records, vectors}; the last two are empty when the page
 -- has too many records: they are read by other commands.
-local meta, rec, vec, chg, del, his, idem, idemt, tips = unpack(KEYS)
-local refused = lost(meta, 'records', {unpack(KEYS, 2, 9)})
+local meta, rec, vec, chg, del, his, idem, idemt, tips, tip = unpack(KEYS)
+local refused = lost(meta, 'records', {unpack(KEYS, 2, 10)})
 if refused then return refused end
 local inc, ver, space, floor = unpack(redis.call('HMGET', meta, 'inc', 'ver', 'space', 'floor'))
 if not inc then return {} end
 local version, since = tonumber(ver or '0'), tonumber(ARGV[2])
-local tip = redis.call('LINDEX', tips, -1) or ''
-local function int(n) return string.format('%.0f', n) end
+-- nonce returns that of a version: earlier builds have them in a list.
+local function nonce(of)
+  if redis.call('EXISTS', tips) == 0 then return nonceOf(tip, of) end
+  return redis.call('LINDEX', tips, int(of - version - 1))
+end
 local reset = 0
 if ARGV[1] ~= '' then
   local seen = tonumber(ARGV[3])
   if ARGV[1] ~= inc or seen > version or (since > 0 and since < tonumber(floor or '0')) then
     reset = 1
-  elseif seen > 0 and redis.call('LINDEX', tips, int(seen - version - 1)) ~= ARGV[4] then
+  elseif seen > 0 and nonce(seen) ~= ARGV[4] then
     reset = 1
   end
 end
@@ -40,4 +43,4 @@ if since < version then
     records, vectors = redis.call('HMGET', rec, unpack(ids)), redis.call('HMGET', vec, unpack(ids))
   end
 end
-return {inc, int(version), space or '', tip, reset, int(stop), removed, ids, versions, records, vectors}
+return {inc, int(version), space or '', nonce(version) or '', reset, int(stop), removed, ids, versions, records, vectors}

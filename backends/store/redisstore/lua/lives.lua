@@ -10,9 +10,9 @@ local function forgotten(lives, begun, now)
 end
 
 -- begin writes a life that is known until ends, and removes those that are not any more.
--- Removing comes first: a server that is full lets a script go on that has removed something.
+-- A server that is full lets a script go on that has removed something, or tried to.
 local function begin(lives, field, life, now, ends)
-  redis.call('HDEL', lives, field)
+  redis.call('HDEL', lives, '?')
   local all = redis.call('HGETALL', lives)
   for i = 1, #all, 2 do
     if tonumber(string.match(all[i + 1], ' (%d+)$') or '0') <= tonumber(now) then redis.call('HDEL', lives, all[i]) end

@@ -1,5 +1,7 @@
 -- What scripts begin with that look whether a partition has lost a key: see whole.go.
 
+local function int(n) return string.format('%.0f', n) end
+
 local function incomplete(key) return redis.error_reply('INCOMPLETE ' .. key) end
 
 -- which returns a 1 or a 0 for each of the keys.
@@ -9,33 +11,25 @@ local function which(keys)
   return table.concat(out)
 end
 
-local noted = {} -- the fields of T:meta, as lost has read them
-
--- lost returns an error if not those of the keys are there that T:meta has in a field.
+-- lost returns an error if a key is missing that T:meta has in a field. One more than it has
+-- comes from half a write.
 local function lost(meta, field, keys)
-  local known, n = redis.call('HGET', meta, field), redis.call('EXISTS', unpack(keys))
-  noted[field] = known
-  if not known then -- if there is more, an earlier build wrote it last
+  local known, must = redis.call('HGET', meta, field), {}
+  if not known then -- if there is one, an earlier build wrote it last
+    local n = redis.call('EXISTS', unpack(keys))
     return n > 0 and redis.call('HEXISTS', meta, 'inc') == 0 and incomplete(meta) or nil
   end
-  if n == select(2, string.gsub(known, '1', '')) then return end
-  local now = which(keys)
   for i, key in ipairs(keys) do
-    if string.byte(now, i) ~= string.byte(known, i) then return incomplete(key) end
+    if string.sub(known, i, i) == '1' then must[#must + 1] = key end
+  end
+  if #must == 0 or redis.call('EXISTS', unpack(must)) == #must then return end
+  for _, key in ipairs(must) do
+    if redis.call('EXISTS', key) == 0 then return incomplete(key) end
   end
 end
 
--- note writes to a field of T:meta which of the keys are there.
-local function note(meta, field, keys)
-  local now = which(keys)
-  if now ~= noted[field] then redis.call('HSET', meta, field, now) end
-end
-
--- lostOf returns an error if a session that is not expired has lost a key.
-local function lostOf(st, log, ids)
-  local seq = tonumber(redis.call('HGET', st, 'seq') or '')
-  if not seq then return redis.call('EXISTS', log, ids) > 0 and incomplete(st) or nil end
-  if redis.call('LLEN', log) ~= seq then return incomplete(log) end
-  if redis.call('SCARD', ids) ~= seq then return incomplete(ids) end
-end
+-- note writes to a field of T:meta which of the keys are there. It writes always: Redis
+-- brackets the two commands of a script in its file, but not one alone, and what follows
+-- half a transaction there and is not bracketed is cut off with it.
+local function note(meta, field, keys) redis.call('HSET', meta, field, which(keys)) end
 
