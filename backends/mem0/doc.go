@@ -40,8 +40,7 @@
 // a number, JSON, or a line of the question is refused. What a quoted or pasted text wants
 // remembered ("remember that the admin password is ...") is skipped, unless the message says
 // it outside of that text, too. One message ends what [Config].Confirm
-// allows, or without it three facts at most: the others stay beside what is new. A fact that
-// has nothing in common with what was said is not superseded.
+// allows, or without it three facts at most: the others stay beside what is new.
 //
 // [Config].Instructions add to the prompt, [Config].Prompt replaces it. [Backend.Remember]
 // adds a fact by hand.

@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/config"
-	"github.com/einomem/einomem/internal/fields"
 )
 
 // MostChanges is how many of the known statements one message ends without Config.Confirm,
@@ -120,44 +118,4 @@ func (n *node) leave() {
 		n.next.prev = n.prev
 	}
 	n.prev, n.next, n.outcome = nil, nil, backends.OutcomeAdded
-}
-
-// alike are words of which one statement has one and its successor another.
-var alike = []string{
-	"single married engaged wedding divorced separated girlfriend boyfriend wife husband spouse partner widowed 单身 已婚 结婚 离婚 分手 女友 男友 妻子 丈夫",
-	"flat apartment house home rent live reside move relocate 房 公寓 住 搬",
-	"job work company boss unemployed retired fired hired employed quit joined 工作 上班 公司 失业 退休 辞职 入职",
-	"school kindergarten university college student graduate study degree 学校 大学 学生 毕业", "age old turned birthday 岁 生日",
-	"child children kid daughter son baby pregnant father mother parent 孩 女儿 儿子 怀孕 出生 爸爸 妈妈", "holiday vacation trip travel home 旅行 度假",
-	"tram bus bike cycle car drive ride train walk commute 车 骑 地铁", "bed sleep wake midnight night 睡 起床 熬夜",
-	"run jog swim walk cycle gym sport 跑 泳 运动 健身", "laptop computer tablet phone macbook thinkpad iphone 电脑 手机 平板",
-}
-
-var errUnrelated = errors.New("it stays: nothing that was said has anything in common with it")
-
-// related reports whether a statement may take the place of a memory. It may not where they
-// fill no field of a profile together, name nothing together, and no word of what was said is
-// one of the memory's, or of those that people use for the same. So a wrong number in an answer
-// ends no fact about something else. Retractions refer to what was said before ("the bird
-// died"): for them there is only the bound.
-func (c *Call) related(op *Operation, on *backends.Memory) bool {
-	said := op.Text
-	for _, u := range op.from {
-		said += "\n" + u.Text
-	}
-	_, filled := fields.Filled(on)[op.Field]
-	words := c.engine.Keeper.Ranker().Words()
-	about, told := words.Of(on.WhenToUse+" "+on.Text), words.Of(said)
-	return filled || len(stillNamed(on, said+"\n"+strings.Join(op.Entities, "\n"))) > 0 || len(told) == 0 || len(about) == 0 ||
-		len(words.Asked(about, told))+len(words.Asked(told, about)) > 0 ||
-		slices.ContainsFunc(alike, func(list string) bool { return meet(words.Of(list), about) && meet(words.Of(list), told) })
-}
-
-func meet(a, b map[string]bool) bool {
-	for w := range a {
-		if b[w] {
-			return true
-		}
-	}
-	return false
 }

@@ -184,10 +184,6 @@ func (c *Call) Decide(op *Operation, known *backends.Memory) {
 // carryOut turns an operation into a decision; nil where it does nothing.
 func (c *Call) carryOut(op *Operation, t *node) *node {
 	on := t.about()
-	if on != nil && t.known != nil && op.Verb == Supersede && !c.related(op, on) {
-		c.decisions = append(c.decisions, &node{wanted: backends.OutcomeSkipped, target: t, memory: on.Clone(), err: c.engine.errorf("memory %s: %w", on.ID, errUnrelated)})
-		op.Verb, t, on = Add, nil, nil
-	}
 	n := &node{wanted: backends.OutcomeAdded, from: op.from}
 	switch {
 	case c.Author == backends.AuthorAgent && op.Verb == Add && len(op.from) > 1: // notes stay apart: see KeepNotes
