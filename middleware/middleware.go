@@ -204,13 +204,44 @@ func (m *MemoryMiddleware) Export(ctx context.Context, s Scope, w io.Writer) (st
 }
 
 // Import reads what Export wrote of the person that the scope names, from whichever store: see
-// [store.Import]. o may be nil. Errors are also those of Export.
+// [store.Import]. Memories and messages are redacted and allowed as those that the
+// middleware writes itself, and nothing is learnt from them unless o.Learn asks for it. o
+// may be nil. Errors are also those of Export.
 func (m *MemoryMiddleware) Import(ctx context.Context, s Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error) {
 	db, p, err := m.holding(s)
 	if err != nil {
 		return store.TransferCount{}, fmt.Errorf("memory middleware: importing: %w", err)
 	}
+	o = o.Admitting(func(ctx context.Context, p backends.Partition, x *store.Mutation, space *store.Embedding) error {
+		return m.admit(ctx, s, p, x, space)
+	})
+	if m.log != nil {
+		then := o.Message
+		o.Message = func(ctx context.Context, p backends.Partition, e *store.Entry) error {
+			err := m.log.Admit(ctx, e)
+			if err == nil && then != nil {
+				err = then(ctx, p, e)
+			}
+			return err
+		}
+	}
 	return store.Import(ctx, db, p, r, o)
+}
+
+// admit asks the half of the backend that would have written an imported memory.
+func (m *MemoryMiddleware) admit(ctx context.Context, s Scope, p backends.Partition, x *store.Mutation, space *store.Embedding) error {
+	halves := backends.Parts(m.backend) // experience first
+	half := halves[len(halves)-1]
+	if p.Kind == backends.PartitionWorkspace && (x.Record == nil || x.Record.Kind.Traits().Experience) {
+		half = halves[0]
+	}
+	keeps, ok := half.(interface {
+		Admit(ctx context.Context, s backends.Scope, p backends.Partition, x *store.Mutation, space *store.Embedding) error
+	})
+	if !ok {
+		return nil
+	}
+	return keeps.Admit(ctx, s, p, x, space)
 }
 
 // holding returns the one store that holds all of a person, and their partition.

@@ -77,6 +77,9 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 // Stats returns what the Ranker holds now.
 func (r *Ranker) Stats() Stats { return r.cache.snapshot() }
 
+// EmbeddingModel returns Config.EmbeddingModel.
+func (r *Ranker) EmbeddingModel() string { return r.config.EmbeddingModel }
+
 // Close ends what is being loaded and waits for it. Calls after it are ErrUnavailable. The
 // store and the embedder stay open.
 func (r *Ranker) Close() error {

@@ -63,6 +63,23 @@ type ImportOptions struct {
 	MaxLine int // Optional. Of a line, in bytes. Defaults to 32 MiB; a longer one is ErrInvalid.
 }
 
+// Admitting returns o with admit before o.Memory. o may be nil.
+func (o *ImportOptions) Admitting(admit func(context.Context, backends.Partition, *Mutation, *Embedding) error) *ImportOptions {
+	out := ImportOptions{}
+	if o != nil {
+		out = *o
+	}
+	then := out.Memory
+	out.Memory = func(ctx context.Context, p backends.Partition, m *Mutation, space *Embedding) error {
+		err := admit(ctx, p, m, space)
+		if err == nil && then != nil {
+			err = then(ctx, p, m, space)
+		}
+		return err
+	}
+	return &out
+}
+
 const (
 	defaultLine = 32 << 20
 	heldBytes   = 1 << 20 // of lines that are written together

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cloudwego/eino/schema"
+
 	"github.com/einomem/einomem/backends"
 )
 
@@ -17,6 +19,13 @@ func (i *importer) begin(s *Session, whole bool) error {
 	_, err := s.Scope.Normalize()
 	if err = cmp.Or(err, ValidateSession(s.ID), settings(s, i.Learn).Validate()); err != nil {
 		return err
+	}
+	if i.Message != nil && s.Summary != "" { // it tells what was said
+		told := Entry{Message: backends.Message{Message: schema.AssistantMessage(s.Summary, nil)}}
+		if err := i.Message(i.ctx, i.p, &told); err != nil {
+			return err
+		}
+		s.Summary = told.Content
 	}
 	if !whole { // it is several users'
 		s.Scope.UserID = ""

@@ -334,6 +334,17 @@ func (m *Memory) clean(ctx context.Context, msg *schema.Message) (stored *schema
 	return stored, whole
 }
 
+// Admit makes of an entry that is imported what an append would have stored. ErrInvalid for
+// a role that no log has.
+func (m *Memory) Admit(ctx context.Context, e *store.Entry) error {
+	if !slices.Contains([]schema.RoleType{schema.User, schema.Assistant, schema.Tool}, e.Role) {
+		return fmt.Errorf("message %q: %w: role %q", e.ID, backends.ErrInvalid, e.Role)
+	}
+	e.Message.Message, _ = m.clean(ctx, e.Message.Message)
+	e.Tokens = compaction.Estimate.Message(e.Message.Message)
+	return nil
+}
+
 // openTurnBlob is the name of the blob that holds an interrupted turn.
 func openTurnBlob(checkpointID string) string { return "open-turn/" + checkpointID }
 

@@ -63,7 +63,8 @@ func export(ctx context.Context, c *call) error {
 
 // importFile reads what export wrote.
 func importFile(ctx context.Context, c *call) error {
-	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, backends.Partition{}, f, nil) })
+	o := &store.ImportOptions{Learn: c.Bool("learn"), MaxLine: 1 << 30} // the file is the operator's own
+	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, backends.Partition{}, f, o) })
 }
 
 // transfer copies partitions to another store.

@@ -133,7 +133,8 @@ func commands() []command {
 			yes, session, &cli.StringSliceFlag{Name: "message", Usage: "of the session, the message with this `ID`; may be repeated"},
 			moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`")}},
 		{"export", "FILE", "write all that is held of a person into a new file", someone, export, nil},
-		{"import", "FILE", "read what export wrote", all, importFile, nil},
+		{"import", "FILE", "read what export wrote", all, importFile,
+			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},
 		{"reflect", "", "tidy the memories of a person or a workspace", someone, reflection, []cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing: the default"}, &cli.BoolFlag{Name: "yes", Usage: "do it"},
 			&cli.StringSliceFlag{Name: "rule", Usage: "by this `RULE` alone, such as duplicates; may be repeated"},

@@ -269,13 +269,16 @@ func (m *Manager) Export(ctx context.Context, s backends.Scope, w io.Writer) (st
 }
 
 // Import reads what Export wrote of whom the scope names, from whichever store: see
-// [store.Import]. Everything is stored as it stands there.
+// [store.Import]. Memories are admitted by [Manager.Admit] and then by o, which may be nil.
+// The log of sessions is stored as it stands there.
 func (m *Manager) Import(ctx context.Context, s backends.Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error) {
 	p, err := m.whom(ctx, s)
 	if err != nil {
 		return store.TransferCount{}, err
 	}
-	return store.Import(ctx, m.keep.Store(), p, r, o)
+	return store.Import(ctx, m.keep.Store(), p, r, o.Admitting(func(ctx context.Context, p backends.Partition, x *store.Mutation, space *store.Embedding) error {
+		return m.Admit(ctx, s, p, x, space)
+	}))
 }
 
 // ReembedAll gives every memory of a namespace, which "" is the default one, a vector of the
