@@ -5,12 +5,10 @@ package store
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -76,7 +74,9 @@ func (n *TransferCount) counter(l *line) *int {
 // have the fields of the types of packages backends and store. The last line is {"end"},
 // with counts: without it the export is cut off.
 //
-// Nothing should write meanwhile: each page is as it was when it was read.
+// Nothing should write meanwhile: each page is as it was when it was read, and a memory that
+// changes is written once. ErrConflict if the partition is dropped meanwhile. Export holds a
+// page of the store at a time, however slowly w takes it.
 func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (TransferCount, error) {
 	return export(ctx, s, p, w, true)
 }
@@ -132,27 +132,26 @@ func (x *exporter) alone(p backends.Partition, users []string) bool {
 
 // partition writes what is the user's in a partition. Their own is named even if it is empty.
 func (x *exporter) partition(p backends.Partition) error {
-	all, space, err := All(x.ctx, x.s, p, nil)
-	if err != nil {
-		return err
-	}
-	x.heads = nil
-	if head := (&line{Partition: &p, Share: p != x.p, Version: exportVersion, Embedding: space}); p != x.p {
+	err := x.eachRecord(p, func(space *Embedding) error {
+		x.heads = nil
+		head := &line{Partition: &p, Share: p != x.p, Version: exportVersion, Embedding: space}
+		if p == x.p {
+			return x.write(head)
+		}
 		x.heads = []*line{head}
-	} else if err := x.write(head); err != nil {
-		return err
-	}
-	for _, r := range slices.SortedFunc(maps.Values(all), inOrder) {
+		return nil
+	}, func(r *Record) error {
 		if !x.alone(p, r.From()) {
-			continue
+			return nil
 		}
 		events, err := x.s.History(x.ctx, p, r.ID)
-		if err == nil {
-			err = x.write(&line{Memory: &r.Memory, Vector: r.Vector, Events: events})
-		}
 		if err != nil {
 			return err
 		}
+		return x.write(&line{Memory: &r.Memory, Vector: r.Vector, Events: events})
+	})
+	if err != nil {
+		return err
 	}
 	err = x.deleted(p, func(id string, events []backends.Event) error {
 		if slices.ContainsFunc(events, func(e backends.Event) bool { return !x.alone(p, e.Users) }) {
@@ -167,11 +166,6 @@ func (x *exporter) partition(p backends.Partition) error {
 		return err
 	}
 	return Each(func(page Page) (*IDPage, error) { return x.s.BlobSessions(x.ctx, p, page) }, x.blobs)
-}
-
-// inOrder compares records by the order of their changes.
-func inOrder(a, b *Record) int {
-	return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.ID, b.ID))
 }
 
 // session writes a session: of one that several users share, the messages of the user.

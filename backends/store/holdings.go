@@ -4,7 +4,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -31,6 +33,41 @@ func (h *holdings) others(do func(backends.Partition) error) error {
 		}
 		return do(p)
 	})
+}
+
+// eachRecord calls do for the records of a partition in the order of their changes, each once,
+// after head got the space of their vectors. It lets go of each before the next.
+func (h *holdings) eachRecord(p backends.Partition, head func(*Embedding) error, do func(*Record) error) error {
+	seen := map[string]bool{}
+	for cursor := ""; ; {
+		set, err := h.s.Changes(h.ctx, p, cursor)
+		switch {
+		case err == nil && cursor == "":
+			err = head(set.Embedding)
+		case err == nil && set.Reset:
+			err = fmt.Errorf("%s: %w: it was dropped meanwhile", p, backends.ErrConflict)
+		}
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(set.Records, func(a, b Record) int {
+			return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.ID, b.ID))
+		})
+		for i := range set.Records {
+			r := set.Records[i]
+			set.Records[i] = Record{}
+			if seen[r.ID] {
+				continue
+			}
+			seen[r.ID] = true
+			if err := do(&r); err != nil {
+				return err
+			}
+		}
+		if cursor = set.Cursor; !set.More {
+			return nil
+		}
+	}
 }
 
 // deleted calls do for the memories of the user that were deleted, and their histories.

@@ -33,6 +33,8 @@ type config struct {
 		PerSecond float64 `yaml:"per_second"`
 		Body      int64
 		Timeout   time.Duration
+
+		Connections int
 	}
 	Core []core.Block
 	Keys []access.Key
@@ -54,6 +56,7 @@ func load(file, listen, at string) (*config, error) {
 	}
 	c.Listen = cmp.Or(listen, c.Listen, "127.0.0.1:8080")
 	c.Store = cmp.Or(at, c.Store, "memory.db")
+	c.Limits.Connections = cmp.Or(c.Limits.Connections, 1024)
 	host, _, err := net.SplitHostPort(c.Listen)
 	switch {
 	case err != nil:

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/components/model"
+	"golang.org/x/net/netutil"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
@@ -188,8 +189,9 @@ func (s *service) serve(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Imports and answers of models may take long; clients that send nothing may not.
-	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 5 * time.Minute,
+	listener = netutil.LimitListener(listener, s.cfg.Limits.Connections)
+	// Imports and answers of models may take long; clients that send or take nothing may not.
+	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	scheme, answer := "http", srv.Serve
 	if tls := s.cfg.TLS; tls.Cert != "" {

@@ -152,7 +152,7 @@ func (s *Server) Handler() http.Handler {
 		return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", c.key.Name, c.scope)}, nil
 	}
 	bound := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(streams)
-	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.NewCrossOriginProtection().Handler(access.Paced(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.connect(r)
 		if err != nil {
 			http.Error(w, err.Error(), status(err))
@@ -162,7 +162,7 @@ func (s *Server) Handler() http.Handler {
 		r.Header.Del("X-API-Key")
 		r.Header.Set("Authorization", "Bearer known") // the SDK binds a session to the UserID of its token, which verify makes
 		bound.ServeHTTP(w, r)
-	}))
+	})))
 }
 
 // connect finds the key and the scope of a request.

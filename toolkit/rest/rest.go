@@ -47,9 +47,11 @@ type Handler struct {
 	cfg      Config // without Memory and Store: they are behind the door
 	door     *access.Door
 	mux      *http.ServeMux
+	paced    http.Handler // mux, for clients that go on
 	routes   []*route
 	features []string // of our own endpoints, those that depend on the configuration
 	jobs     jobs
+	streams  map[bool]chan struct{} // that read or, under true, write, which hold some megabytes each
 	origin   *http.CrossOriginProtection
 }
 
@@ -59,6 +61,8 @@ func New(cfg *Config) (*Handler, error) {
 		return nil, fmt.Errorf("%w: rest: Config.Memory is required", backends.ErrInvalid)
 	}
 	h := &Handler{cfg: *cfg, door: access.NewDoor(cfg.Memory, cfg.Store), mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(), jobs: jobs{byID: map[string]*job{}}}
+	h.streams = map[bool]chan struct{}{false: make(chan struct{}, exports), true: make(chan struct{}, imports)}
+	h.paced = access.Paced(h.mux)
 	h.jobs.ctx, h.jobs.stop = context.WithCancel(context.Background())
 	c := &h.cfg
 	c.MaxBody, c.Timeout = cmp.Or(c.MaxBody, 4<<20), cmp.Or(c.Timeout, 30*time.Second)
@@ -96,5 +100,5 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusForbidden, errorBody{Code: "denied", Error: "requests from pages of other origins are refused"})
 		return
 	}
-	h.mux.ServeHTTP(w, r)
+	h.paced.ServeHTTP(w, r)
 }

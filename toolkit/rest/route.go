@@ -50,6 +50,9 @@ type traits struct {
 	stream bool        // It reads or writes a stream instead of JSON values.
 }
 
+// How many exports and imports are served at a time. More of them wait.
+const exports, imports = 12, 1
+
 // call is one request.
 type call struct {
 	context.Context
@@ -157,7 +160,17 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		status, body = c.run(ctx)
+		if !rt.stream {
+			status, body = c.run(ctx)
+			break
+		}
+		select {
+		case h.streams[rt.write] <- struct{}{}:
+			status, body = c.run(ctx)
+			<-h.streams[rt.write]
+		case <-ctx.Done():
+			status, body = c.fail(ctx.Err())
+		}
 	}
 	switch {
 	case !c.written:

@@ -4,6 +4,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,6 +60,25 @@ func (e *env) exported() string {
 	var out strings.Builder
 	must(store.Export(e.ctx, e.Store, e.p, &out))(e)
 	return out.String()
+}
+
+// paging is a store that counts the pages of changes that were read.
+type paging struct {
+	store.Store
+	pages int
+}
+
+func (p *paging) Changes(ctx context.Context, of backends.Partition, cursor string) (*store.ChangeSet, error) {
+	p.pages++
+	return p.Store.Changes(ctx, of, cursor)
+}
+
+// writer is a function that gets what is written.
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) {
+	w(b)
+	return len(b), nil
 }
 
 // learning leaves what is to be learnt as it is.
@@ -174,6 +194,24 @@ func TestTransferOnEveryStore(t *testing.T) {
 				require.ErrorIs(e, err, backends.ErrInvalid, name)
 				require.ErrorContains(e, err, "import, line ", name)
 			}
+		}},
+		{"an export holds a page of the store at a time", func(e *env) {
+			for i := range 25 {
+				var some []store.Mutation
+				for j := range 100 {
+					some = append(some, put(fmt.Sprint(i, "-", j), strings.Repeat("x", 100)))
+				}
+				e.apply(some...)
+			}
+			db := &paging{Store: e.Store}
+			lines := 0
+			count := must(store.Export(e.ctx, db, e.p, writer(func(b []byte) {
+				if lines += bytes.Count(b, []byte("\n")); lines < 900 {
+					require.Equal(e, 1, db.pages)
+				}
+			})))(e)
+			require.Equal(e, 2500, count.Records)
+			require.GreaterOrEqual(e, db.pages, 3)
 		}},
 		{"who was forgotten is imported anew, and stays forgotten if that comes meanwhile", func(e *env) {
 			e.append("s", message("m1", "x"))
