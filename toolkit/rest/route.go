@@ -160,23 +160,28 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		if !rt.stream {
-			status, body = c.run(ctx)
-			break
-		}
-		select {
-		case h.streams[rt.write] <- struct{}{}:
-			status, body = c.run(ctx)
-			<-h.streams[rt.write]
-		case <-ctx.Done():
-			status, body = c.fail(ctx.Err())
-		}
+		status, body = c.inTurn(ctx)
 	}
 	switch {
 	case !c.written:
 		write(w, status, body)
 	case status >= 400: // no caller may take a part for the whole
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// inTurn is run, of a stream once there is room for it.
+func (c *call) inTurn(ctx context.Context) (status int, body any) {
+	if !c.route.stream {
+		return c.run(ctx)
+	}
+	room := c.streams[c.route.mode&access.Write != 0]
+	select {
+	case room <- struct{}{}:
+		defer func() { <-room }()
+		return c.run(ctx)
+	case <-ctx.Done():
+		return c.fail(ctx.Err())
 	}
 }
 
