@@ -24,9 +24,10 @@
 // [Store.Read] where a message is missing. Put a backup in the file's place, or begin a new
 // file from the shell's ".recover". A row of an earlier version has no checksum until it is
 // written again. What other programs write to rows looks like damage, unless they set sum to
-// NULL; they may read, back up and vacuum the file. An index that is damaged may hide a single
-// row, which then is not found: [Store.Check] compares all indexes with their tables. The
-// "-wal" file has SQLite's own checksums.
+// NULL; they may read, back up and vacuum the file. An index that leads to another row is
+// noticed by the reads that use it, but for the sizes in [Store.ListBlobs]. One that hides a
+// single row is not: [Store.Check] compares all indexes with their tables, and reads every
+// checksum. The "-wal" file has SQLite's own checksums.
 //
 // Every call makes sure that the file is where it was when the store was opened. One that
 // was removed, replaced or emptied is ErrUnavailable until the store is opened again.

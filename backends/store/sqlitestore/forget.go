@@ -6,7 +6,6 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -38,22 +37,6 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 		out = store.DropCount{Records: int(n[0] + n[1]), Messages: int(n[2]), Sessions: int(n[3]), Blobs: int(n[4])}
 		return out, c.newLife(p, s.now())
 	})
-}
-
-// Check reads the whole file, and compares its tables with their indexes, as SQLite's
-// integrity_check does. It returns a line for each thing that is damaged, at most 100, and
-// nothing for a file that is whole. It changes nothing, may run while others write, and takes
-// as long as reading the file. It does not compare what rows hold with their checksums, as
-// whoever reads them does.
-func (s *Store) Check(ctx context.Context) (found []string, err error) {
-	err = s.borrow(ctx, s.readers, func(c *conn) error {
-		found, err = column[string](ctx, c, "PRAGMA integrity_check")
-		return err
-	})
-	if slices.Equal(found, []string{"ok"}) {
-		found = nil
-	}
-	return found, s.describe("check "+s.path, err)
 }
 
 // Life implements [store.Records].

@@ -254,6 +254,9 @@ func (c *conn) changes(ctx context.Context, part partition, since place) (*store
 	out.Cursor = place{part.pk, out.Version}.String()
 	out.More = out.Version < part.version
 	out.Records, err = c.records(ctx, `part = ? AND version > ? AND version <= ? ORDER BY version, pk`, part.pk, since.at, out.Version)
+	if err == nil {
+		err = inOrder(out.Records, since.at, out.Version)
+	}
 	if err != nil || since.at == 0 { // a reader who knows nothing need not remove anything
 		return out, err
 	}
@@ -277,6 +280,20 @@ func (c *conn) complete(part partition) error {
 		err = errDamaged(fmt.Sprintf("%d of %d records are in the index", found, part.records))
 	}
 	return err
+}
+
+// inOrder returns ErrUnavailable if the index that Changes reads led to a row of another
+// version than its own, or to one twice.
+func inOrder(page []store.Record, since, upto int64) error {
+	seen := make(map[string]bool, len(page))
+	for i := range page {
+		r := &page[i]
+		if r.Version <= since || r.Version > upto || seen[r.ID] {
+			return errDamaged(fmt.Sprintf("record %q is twice in the index", r.ID))
+		}
+		seen[r.ID], since = true, max(since, r.Version-1)
+	}
+	return nil
 }
 
 // pageEnd returns the version at which a page that begins after since ends, so
