@@ -46,6 +46,48 @@ var sessionBehaviours = []behaviour{
 		entries[3].Time = now // none given means now
 		require.Equal(e, entries, e.read("s", store.Range{}))
 	}},
+	{"a write of which half was done is whole after its repeat", func(e *env) {
+		whole := func(session string) (ids []string) {
+			for i, m := range e.read(session, store.Range{}) {
+				require.Equal(e, int64(i+1), m.Seq)
+				ids = append(ids, m.ID)
+			}
+			state := e.session(session)
+			require.EqualValues(e, len(ids), state.LastSeq)
+			require.EqualValues(e, len(ids), state.Tokens)
+			return ids
+		}
+		turn := []store.Entry{message("a", "t"), message("b", "t"), message("c", "t")}
+		for i := range turn {
+			turn[i].Tokens = 1
+		}
+		other := message("other", "o")
+		other.Tokens = 1
+		e.append("s", turn[:2]...)
+		e.append("s", other)
+		for range 2 {
+			e.append("s", turn...)
+			require.Equal(e, []string{"a", "b", "other", "c"}, whole("s"))
+		}
+		e.append("s", turn[0], turn[0], turn[2])
+		require.Equal(e, []string{"a", "b", "other", "c"}, whole("s"))
+		learn := func() *store.Applied {
+			return e.applyBatch(&store.Batch{Key: "k", Mutations: []store.Mutation{put("n", "x"), store.Increment("n", "n", 1)},
+				Session: &store.SessionUpdate{Session: "s", Watermark: ptr(int64(4))}})
+		}
+		before := learn()
+		e.apply(store.Increment("n", "n", 1))
+		e.append("s", other, message("d", "u"))
+		require.Equal(e, before.Version, learn().Version)
+		require.EqualValues(e, 2, e.one("n").Metadata["n"])
+		require.Len(e, e.history("n"), 1)
+		require.EqualValues(e, 4, e.session("s").Watermark)
+		for range 2 {
+			require.NoError(e, errOf(e.EraseMessages(e.ctx, e.p, "s", 1, 2)))
+			e.putBlob("s", "b", []byte("x"))
+			require.EqualValues(e, 2, e.session("s").Tokens)
+		}
+	}},
 	{"a range has a default and a largest size", func(e *env) {
 		a := &store.Append{}
 		for i := range 10_050 {
