@@ -33,7 +33,7 @@ const (
 // Value: 18}, or from JSON-like values with [ParseFilter].
 //
 // Field names: id, kind, namespace, workspace, user_id, agent_id, session_id,
-// turn, role, speaker, author, quality, observed, valid, created, updated,
+// turn, role, speaker, author, trust, quality, observed, valid, created, updated,
 // expires, entity. Every other name is a key of Metadata; write "metadata.role" to reach
 // a key with one of those names. entity is the list of [Memory.Entities].
 //
@@ -272,6 +272,7 @@ var fields = map[string]func(*Memory) any{
 	"role":       func(m *Memory) any { return m.Origin.Role },
 	"speaker":    func(m *Memory) any { return m.Origin.Speaker },
 	"author":     func(m *Memory) any { return m.Origin.Author },
+	"trust":      func(m *Memory) any { return m.Trust() },
 	"quality":    func(m *Memory) any { return m.Quality },
 	"observed":   func(m *Memory) any { return m.Observed },
 	"valid":      func(m *Memory) any { return m.Valid },

@@ -244,6 +244,29 @@ func (j *joined) Forget(ctx context.Context, r *ForgetRequest) (*Receipt, error)
 	return out, named(errs[0], errs[1])
 }
 
+// Rollback implements [Rollbacker], in both halves.
+func (j *joined) Rollback(ctx context.Context, r *RollbackRequest) (*RollbackReport, error) {
+	out := &RollbackReport{Items: []Item{}}
+	var errs [2]error
+	for i, half := range []Backend{j.facts, j.experience} {
+		b, ok := As[Rollbacker](half)
+		if !ok {
+			return out, fmt.Errorf("joined backend: %w: %T cannot roll back", ErrInvalid, half)
+		}
+		report, err := b.Rollback(ctx, r)
+		if errs[i] = err; report != nil {
+			listed := len(out.Items) // of facts: both halves may reach one store
+			for _, item := range report.Items {
+				if !slices.ContainsFunc(out.Items[:listed], func(o Item) bool { return o.Memory.ID == item.Memory.ID }) {
+					out.Items = append(out.Items, item)
+				}
+			}
+			out.Conflicts = union(out.Conflicts, report.Conflicts)
+		}
+	}
+	return out, named(errs[0], errs[1])
+}
+
 // Used implements [UseCounter]: each half counts the kinds that are its own.
 func (j *joined) Used(ctx context.Context, s Scope, hits []Hit) {
 	for i, half := range []Backend{j.facts, j.experience} {

@@ -5,6 +5,7 @@ package backends
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -219,12 +220,44 @@ type Origin struct {
 	Role       string   `json:"role,omitempty"`        // who said it: user, assistant, tool
 	Speaker    string   `json:"speaker,omitempty"`     // the name of who said it, when messages carry one
 	Author     string   `json:"author,omitempty"`      // who wrote it down: a model, "verbatim", "agent"
+	Source     string   `json:"source,omitempty"`      // whose words the speaker repeats: "tool NAME", "document NAME"; empty: the speaker's own
 	// Users are those whose words a memory of a workspace has, beside Scope.UserID. Other
 	// users do not see them.
 	Users []string `json:"users,omitempty"`
 	// Evidence are the ids of the memories, of the same partition, that this one was made
 	// from. Where one of them is forgotten, this one is, too.
 	Evidence []string `json:"evidence,omitempty"`
+}
+
+// Whose words a memory has, by which it is trusted: what [Memory.Trust] returns, and the field
+// trust of a [Filter].
+const (
+	TrustOwn      = "own"      // a user said it
+	TrustTool     = "tool"     // a tool returned it
+	TrustDocument = "document" // it stands in a document, or in text that was pasted or quoted
+	TrustOther    = "other"    // an assistant said it, several did, a program wrote it down, or nothing says who
+)
+
+// Trust returns whose words a memory has.
+func (m *Memory) Trust() string {
+	switch of, _, _ := strings.Cut(m.Origin.Source, " "); {
+	case of == TrustTool || of == TrustDocument:
+		return of
+	case m.Kind == KindDocument:
+		return TrustDocument
+	case m.Kind == KindTool, m.Origin.Role == string(schema.Tool):
+		return TrustTool
+	case m.Origin.Role == string(schema.User):
+		return TrustOwn
+	}
+	return TrustOther
+}
+
+// IsFrom reports whether a memory comes from a source: one of the constants, or one of them with
+// a name, such as "tool search_web" or "document report.pdf".
+func (m *Memory) IsFrom(source string) bool {
+	of, _ := m.Metadata[MetaSource].(string)
+	return source == m.Trust() || source == m.Origin.Source || m.Kind == KindDocument && source == TrustDocument+" "+of
 }
 
 // AuthorAgent is the Author of what an agent notes down by its add_memory tool.

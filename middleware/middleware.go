@@ -166,6 +166,23 @@ func (m *MemoryMiddleware) ForgetPart(ctx context.Context, s Scope, part *backen
 	return receipt, nil
 }
 
+// Rollback takes back what a session, messages or a source taught: see [backends.Rollbacker].
+// What waits to be learnt from is learnt from first.
+func (m *MemoryMiddleware) Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error) {
+	b, ok := backends.As[backends.Rollbacker](m.backend)
+	if r == nil || !ok {
+		return nil, fmt.Errorf("memory middleware: rolling back: %w: it needs a request, and a backend that can, as mem0's and reme's can", backends.ErrInvalid)
+	}
+	if m.log != nil && r.Session != nil && !r.DryRun {
+		s := r.Scope
+		s.SessionID = *r.Session
+		if _, err := m.log.Consolidate(ctx, s); err != nil {
+			return nil, fmt.Errorf("memory middleware: rolling back: what waits comes first: %w", err)
+		}
+	}
+	return b.Rollback(ctx, r)
+}
+
 // forgetLog erases what a log that is not in the backend's store has.
 func (m *MemoryMiddleware) forgetLog(ctx context.Context, s Scope, part *backends.Part) (*backends.Receipt, error) {
 	own, _ := backends.As[interface{ Sessions() store.Sessions }](m.backend)

@@ -44,6 +44,7 @@ var (
 	_ backends.Manager      = (*Backend)(nil)
 	_ backends.UseCounter   = (*Backend)(nil)
 	_ backends.EntityLister = (*Backend)(nil)
+	_ backends.Rollbacker   = (*Backend)(nil)
 )
 
 // New returns a backend. It needs no network: the model and the embedder are

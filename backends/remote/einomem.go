@@ -118,6 +118,12 @@ func (e *Einomem) Forget(ctx context.Context, r *backends.ForgetRequest) (*backe
 	return ask[backends.Receipt](ctx, e, r.Scope, c)
 }
 
+// Rollback implements backends.Rollbacker.
+func (e *Einomem) Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error) {
+	c := call{doing: "rolling back", method: http.MethodPost, path: "/rollback", in: r, learns: true}
+	return ask[backends.RollbackReport](ctx, e, r.Scope, c)
+}
+
 // memory returns the path of a memory.
 func memory(id string) string { return "/memories/" + url.PathEscape(id) }
 

@@ -42,6 +42,25 @@ func remove(ctx context.Context, c *call) error {
 	return c.print(map[string]any{"deleted": r.ID, "erased": r.Erase}, c.reme.Keeper().Delete(ctx, *c.whose, r))
 }
 
+// rollBack takes back what a session, messages or a source taught, or lists it.
+func rollBack(ctx context.Context, c *call) error {
+	r := &backends.RollbackRequest{Messages: c.StringSlice("message"), Source: c.String("source"), Since: c.Timestamp("since"), DryRun: !c.Bool("yes")}
+	if c.IsSet("session") {
+		id := c.String("session")
+		r.Session = &id
+	}
+	report, err := store.Rollback(ctx, c.db, *c.whose, r, nil)
+	if err != nil {
+		return err
+	}
+	for i := range report.Items {
+		m := &report.Items[i].Memory
+		c.row("WHAT ID TEXT", report.Items[i], string(report.Items[i].Outcome), m.ID, m.Text)
+	}
+	c.findings("WHOSE CONFLICT", *c.whose, report.Conflicts, nil)
+	return c.print(map[string]any{"dry_run": r.DryRun, "memories": len(report.Items), "conflicts": len(report.Conflicts)}, nil)
+}
+
 // newFile is how a file is opened to be written: one that is there stays.
 const newFile = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 

@@ -132,6 +132,11 @@ func commands() []command {
 		{"forget", "", "erase a person, or a part of what was said", someone, forget, []cli.Flag{
 			yes, session, &cli.StringSliceFlag{Name: "message", Usage: "of the session, the message with this `ID`; may be repeated"},
 			moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`")}},
+		{"rollback", "", "take back what a session, messages or a source taught", someone, rollBack, []cli.Flag{
+			&cli.BoolFlag{Name: "yes", Usage: "do it; without it the command lists what it would take back"}, session,
+			&cli.StringSliceFlag{Name: "message", Usage: "of the session, what the message with this `ID` taught; may be repeated"},
+			&cli.StringFlag{Name: "source", Usage: "what this `SOURCE` taught: tool, document, own, other, or one by its name, such as \"tool search_web\""},
+			moment("since", "what was learnt from this `TIME` on")}},
 		{"export", "FILE", "write all that is held of a person into a new file", someone, export, nil},
 		{"import", "FILE", "read what export wrote", all, importFile,
 			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},

@@ -136,6 +136,22 @@ func TestPartsAreForgotten(t *testing.T) {
 	})
 }
 
+func TestWhatASessionTaughtIsTakenBack(t *testing.T) {
+	on(t, func(t *testing.T, db string) {
+		before := calls(t, 0, db, "list", "-user", "ann", "-all")
+		listed := calls(t, 0, db, "rollback", "-user", "ann", "-session", "s1", "-message", "m1")
+		require.Contains(t, listed, "deleted")
+		require.Contains(t, listed, "peanuts")
+		require.Contains(t, listed, `"dry_run": true`)
+		require.Equal(t, before, calls(t, 0, db, "list", "-user", "ann", "-all"))
+		require.Contains(t, calls(t, 1, db, "rollback", "-user", "ann", "-message", "m1"), "name a session or a source")
+		require.Contains(t, calls(t, 0, db, "rollback", "-user", "ann", "-session", "s1", "-message", "m1", "-yes", "-json"), `"outcome":"deleted"`)
+		require.NotContains(t, calls(t, 0, db, "list", "-user", "ann"), "peanuts")
+		require.Contains(t, calls(t, 0, db, "list", "-user", "ann"), "龙井茶")
+		require.Contains(t, calls(t, 0, db, "rollback", "-user", "ann", "-session", "s1", "-message", "m1", "-yes"), `"memories": 0`)
+	})
+}
+
 func TestAMemoryIsDeletedOrErased(t *testing.T) {
 	on(t, func(t *testing.T, db string) {
 		peanuts, tea := idOf(t, db, "ann", "peanuts"), idOf(t, db, "ann", "杭州")

@@ -83,7 +83,7 @@ func (k *Keeper) changing(ctx context.Context, p backends.Partition, id string, 
 // change applies the request to the record and returns the batch that writes it.
 func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.UpdateRequest) (*store.Batch, error) {
 	put := store.Put(rec)
-	put.Actor, put.Role = actorCaller, rec.Origin.Role
+	put.Actor, put.Role, put.Session = actorCaller, rec.Origin.Role, r.Scope.SessionID
 	batch := &store.Batch{Mutations: []store.Mutation{put}}
 	rec.Metadata = k.mergeMetadata(rec.Metadata, r.Metadata)
 	if r.Expires != nil {

@@ -258,6 +258,30 @@ func Whom(s backends.Scope) (backends.Partition, error) {
 	return s.Speaker()
 }
 
+// Rollback implements [backends.Rollbacker], in the places that the scope names. In a workspace
+// what the caller may not delete is a conflict.
+func (m *Manager) Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error) {
+	if r == nil {
+		return nil, m.keep.noRequest()
+	}
+	places, err := m.places(ctx, r.Scope)
+	out := &backends.RollbackReport{Items: []backends.Item{}}
+	for _, p := range places {
+		report, err := store.Rollback(ctx, m.keep.Store(), p.Partition, r, func(one *backends.Memory) error {
+			if err := m.keep.Allow(ctx, backends.OpDelete, p.Caller, p.Partition, one); err != nil {
+				return err
+			}
+			return m.keep.reaches(ctx, p, one.ID)
+		})
+		if err != nil {
+			return out, m.keep.errorf("%w", err)
+		}
+		m.keep.ShowItems(p.Caller, p.Partition, report.Items)
+		out.Items, out.Conflicts = append(out.Items, report.Items...), append(out.Conflicts, report.Conflicts...)
+	}
+	return out, err
+}
+
 // Export writes all that the store holds of whom the scope names, a user, else an agent, else
 // a workspace: see [store.Export]. It is not redacted.
 func (m *Manager) Export(ctx context.Context, s backends.Scope, w io.Writer) (store.TransferCount, error) {

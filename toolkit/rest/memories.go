@@ -71,6 +71,16 @@ func (h *Handler) memoryRoutes() {
 	})
 	scoped(h, "POST forget", "Erase all of a person, or a part of what they said.",
 		traits{mode: access.Write | access.Whole, long: true}, (*call).erase)
+	if _, ok := backends.As[backends.Rollbacker](h.cfg.Memory.Backend()); ok {
+		scoped(h, "POST rollback", "Take back what a session, messages or a source taught.", long,
+			func(c *call, in *backends.RollbackRequest) (*backends.RollbackReport, error) {
+				if b, ok := c.Memory.(backends.Rollbacker); ok { // it learns first what waits
+					return b.Rollback(c, in)
+				}
+				b, _ := backends.As[backends.Rollbacker](c.Backend())
+				return b.Rollback(c, in)
+			})
+	}
 	add(h, own, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{mode: access.Whole, stream: true}, (*call).export)
 	add(h, own, "POST /api/v1/import", "Read what an export wrote.", traits{mode: access.Write | access.Whole, stream: true}, (*call).load)
 

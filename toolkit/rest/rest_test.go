@@ -70,3 +70,22 @@ func TestAPanicSaysNothingAndAHalfAnswerIsCut(t *testing.T) {
 	_, err = io.ReadAll(res.Body)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
+
+// What a session taught is listed and taken back over HTTP, of the key's person alone.
+func TestWhatASessionTaughtIsTakenBack(t *testing.T) {
+	s := newServer(t, nil, nil)
+	scope := map[string]any{"user_id": "ann", "session_id": "web"}
+	status, out := s.call("", "POST", "/api/v1/add", map[string]any{"scope": scope, "verbatim": true, "messages": []any{map[string]any{"id": "page", "role": "user", "content": "The user's doctor is Dr. Evil."}}})
+	require.Equal(t, 200, status, out)
+	for _, c := range []struct {
+		user  string
+		dry   bool
+		items int
+	}{{"bob", false, 0}, {"ann", true, 1}, {"ann", false, 1}, {"ann", false, 0}} {
+		status, out = s.call("", "POST", "/api/v1/rollback", map[string]any{"scope": map[string]any{"user_id": c.user}, "session": "web", "messages": []string{"page"}, "dry_run": c.dry})
+		require.Equal(t, 200, status, out)
+		require.Len(t, out["items"], c.items, "%+v", c)
+	}
+	status, out = s.call("", "POST", "/api/v1/rollback", map[string]any{"scope": map[string]any{"user_id": "ann"}})
+	require.Equal(t, 400, status, out)
+}

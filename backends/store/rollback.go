@@ -1,0 +1,177 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Rollback takes back what a session, messages or a source taught in a partition: see
+// [backends.Rollbacker]. allowed returns why a memory may not be taken back, which is a conflict.
+// It is optional. Up to 1,000 memories are taken back in one atomic write.
+func Rollback(ctx context.Context, s Store, p backends.Partition, r *backends.RollbackRequest, allowed func(*backends.Memory) error) (*backends.RollbackReport, error) {
+	switch {
+	case r.Session == nil && r.Source == "":
+		return nil, fmt.Errorf("rollback in %s: %w: name a session or a source", p, backends.ErrInvalid)
+	case r.Session == nil && len(r.Messages) > 0:
+		return nil, fmt.Errorf("rollback in %s: %w: name the session of the messages", p, backends.ErrInvalid)
+	}
+	if allowed == nil {
+		allowed = func(*backends.Memory) error { return nil }
+	}
+	ctx, err := Begin(ctx, s, p)
+	for try := 0; err == nil; try++ {
+		b := &rollback{RollbackRequest: r, s: s, p: p, allowed: allowed}
+		if err = b.run(ctx); err == nil {
+			return &b.report, nil
+		}
+		if errors.Is(err, backends.ErrConflict) && try < 16 {
+			err = nil // something changed meanwhile: read again
+		}
+	}
+	return nil, fmt.Errorf("rollback in %s: %w", p, err)
+}
+
+// rollback is one that is under way.
+type rollback struct {
+	*backends.RollbackRequest
+	s       Store
+	p       backends.Partition
+	allowed func(*backends.Memory) error
+	all     map[string]*Record
+	report  backends.RollbackReport
+}
+
+func (b *rollback) run(ctx context.Context) error {
+	all, space, err := All(ctx, b.s, b.p, nil)
+	if err != nil {
+		return err
+	}
+	b.all, b.report.Items = all, []backends.Item{}
+	gone, err := b.selected(ctx)
+	if err != nil {
+		return err
+	}
+	m := &mending{ctx: ctx, s: b.s, p: b.p, all: all, gone: gone, ended: map[string]bool{}, taught: b.Changed}
+	order := make([]string, 0, len(gone))
+	for id := range gone {
+		order = append(order, id)
+	}
+	slices.SortFunc(order, func(x, y string) int { return cmp.Or(all[x].Created.Compare(all[y].Created), cmp.Compare(x, y)) })
+	groups, err := m.groups(order)
+	if err == nil {
+		groups, err = b.reworded(ctx, gone, groups)
+	}
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(groups, transferPage) {
+		if !b.DryRun {
+			if _, err := b.s.Apply(ctx, b.p, &Batch{Embedding: space, Mutations: slices.Concat(some...)}); err != nil {
+				return err
+			}
+		}
+		for _, group := range some {
+			b.report.Items = append(b.report.Items, b.item(group))
+		}
+	}
+	return nil
+}
+
+// item says what a group of mutations takes back.
+func (b *rollback) item(group []Mutation) backends.Item {
+	before := b.all[group[0].ID].Memory
+	last := group[len(group)-1]
+	if last.Record == nil {
+		return backends.Item{Outcome: backends.OutcomeDeleted, Memory: before}
+	}
+	return backends.Item{Outcome: backends.OutcomeUpdated, Memory: last.Record.Memory, Previous: &before}
+}
+
+// reworded adds what gives memories the text that they had before it was changed. They get
+// their vector by ReembedAll.
+func (b *rollback) reworded(ctx context.Context, gone map[string]bool, groups [][]Mutation) ([][]Mutation, error) {
+	if b.Session == nil || b.Source != "" {
+		return groups, nil
+	}
+	for id, r := range b.all {
+		if gone[id] || !r.Updated.After(r.Created) || r.Kind.Traits().InPrompt {
+			continue
+		}
+		events, err := b.s.History(ctx, b.p, id)
+		if err != nil {
+			return nil, err
+		}
+		former := r.Text
+		for _, e := range slices.Backward(events) {
+			if e.Type == backends.OutcomeUpdated && e.New == former && e.Old != e.New && b.Changed(&e) {
+				former = e.Old
+			}
+		}
+		if former == r.Text || b.allowed(&r.Memory) != nil {
+			continue
+		}
+		at := slices.IndexFunc(groups, func(g []Mutation) bool { return g[0].ID == id })
+		if at < 0 {
+			put := Put(&Record{Memory: r.Clone()})
+			put.ID, put.Expect, put.Actor = id, r.Version, "rollback"
+			at, groups = len(groups), append(groups, []Mutation{put})
+		}
+		to := groups[at][len(groups[at])-1].Record
+		to.Text, to.Vector = former, nil
+	}
+	return groups, nil
+}
+
+// selected returns the ids of the memories that are to go: those that were taught by it, and
+// what was made from such. The others of them are conflicts.
+func (b *rollback) selected(ctx context.Context) (map[string]bool, error) {
+	gone, seen := map[string]bool{}, map[string]bool{}
+	for before := -1; before < len(gone); {
+		before = len(gone)
+		for id, r := range b.all {
+			made := slices.ContainsFunc(r.Origin.Evidence, func(id string) bool { return gone[id] })
+			if seen[id] || !made && !b.Taught(&r.Memory) {
+				continue
+			}
+			seen[id] = true
+			err := b.allowed(&r.Memory)
+			if err == nil {
+				err = b.conflict(ctx, r)
+			}
+			if errors.Is(err, backends.ErrUnavailable) {
+				return nil, err
+			}
+			if gone[id] = err == nil; err != nil {
+				delete(gone, id)
+				b.report.Conflicts = append(b.report.Conflicts, err.Error())
+			}
+		}
+	}
+	slices.Sort(b.report.Conflicts)
+	return gone, nil
+}
+
+// conflict returns why a memory stays that was taught by what is taken back.
+func (b *rollback) conflict(ctx context.Context, r *Record) error {
+	if r.Kind.Traits().InPrompt {
+		return fmt.Errorf("%q is a core block: read it and edit it yourself", r.ID)
+	}
+	events, err := b.s.History(ctx, b.p, r.ID)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		if e := &events[i]; e.Type == backends.OutcomeUpdated && e.Old != e.New && !b.Changed(e) {
+			return fmt.Errorf("memory %s was edited since, on %s by %s: it stays", r.ID, e.Time.UTC().Format("2006-01-02 15:04"), cmp.Or(e.Actor, "somebody"))
+		}
+	}
+	return nil
+}
