@@ -23,24 +23,16 @@ const (
 // before. Who does not remember gives no order, and to forget what is known is another one.
 // Of a long text, which may be pasted, the first and the last sentence count.
 func WishOf(text string) Wish {
-	sentences := sentence.FindAllString(strings.TrimSpace(text), -1)
-	if len(text) > maxQuestion && len(sentences) > 2 {
-		sentences = []string{sentences[0], sentences[len(sentences)-1]}
-	}
 	wish, alone := NoWish, true
-	for _, s := range sentences {
-		s = quotation.ReplaceAllString(strings.ReplaceAll(strings.ToLower(s), "’", "'"), "…")
-		for _, clause := range clauses.Split(s, -1) {
-			clause = strings.Join(strings.Fields(strings.Map(plain, clause)), " ")
-			switch {
-			case !withholds(clause):
-				alone = alone && (isFiller(clause) || earlier.MatchString(clause))
-			case earlier.MatchString(clause):
-				wish = ForgetThat
-			default:
-				wish = max(wish, ForgetThis)
-				alone = alone && !content.MatchString(clause)
-			}
+	for _, clause := range ordered(text) {
+		switch {
+		case !withholds(clause):
+			alone = alone && (isFiller(clause) || earlier.MatchString(clause))
+		case earlier.MatchString(clause):
+			wish = ForgetThat
+		default:
+			wish = max(wish, ForgetThis)
+			alone = alone && !content.MatchString(clause)
 		}
 	}
 	if wish != NoWish && alone {
@@ -49,8 +41,22 @@ func WishOf(text string) Wish {
 	return wish
 }
 
-// withholds reports whether a clause, in lower case and without marks, is an order not to
-// remember something.
+// ordered returns the clauses of a text in which an order may be, in lower case and without marks.
+func ordered(text string) (out []string) {
+	sentences := sentence.FindAllString(strings.TrimSpace(text), -1)
+	if len(text) > maxQuestion && len(sentences) > 2 {
+		sentences = []string{sentences[0], sentences[len(sentences)-1]}
+	}
+	for _, s := range sentences {
+		s = quotation.ReplaceAllString(strings.ReplaceAll(strings.ToLower(s), "’", "'"), "…")
+		for _, clause := range clauses.Split(s, -1) {
+			out = append(out, strings.Join(strings.Fields(strings.Map(plain, clause)), " "))
+		}
+	}
+	return out
+}
+
+// withholds reports whether a clause is an order not to remember something.
 func withholds(clause string) bool {
 	if chineseOrder.MatchString(clause) {
 		return !chineseOther.MatchString(clause)
