@@ -72,9 +72,14 @@ func verbatim(c *reconcile.Call) error {
 	default:
 		return fmt.Errorf("mem0: kind %q: %w: verbatim messages are of kind episode or fact", kind, backends.ErrInvalid)
 	}
+	if kind == backends.KindEpisode {
+		c.SkipWishes()
+		c.KeepSaid(authorVerbatim)
+		return nil
+	}
 	for _, u := range c.Said() {
 		m := c.Verbatim(kind, u, authorVerbatim)
-		if c.Author != "" && kind == backends.KindFact && u.Role == string(schema.User) { // who writes it down is not the user
+		if c.Author != "" && u.Role == string(schema.User) { // who writes it down is not the user
 			m.Origin.Role = ""
 		}
 		c.Add(m)
@@ -99,9 +104,7 @@ func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 	if b.config.FactsOnly || c.Author != "" { // what an author writes down was not said
 		return nil
 	}
-	for _, u := range c.Said() {
-		c.Add(c.Verbatim(backends.KindEpisode, u, authorVerbatim))
-	}
+	c.KeepSaid(authorVerbatim)
 	return nil
 }
 
@@ -184,7 +187,7 @@ type operations[E operation | detailedOperation] struct {
 }
 
 type operation struct {
-	Op       string `json:"op,omitempty" alias:"event,operation,action" jsonschema:"enum=add,enum=supersede,enum=retract,enum=none"`
+	Op       string `json:"op,omitempty" alias:"event,operation,action" jsonschema:"enum=add,enum=supersede,enum=retract,enum=forget,enum=none"`
 	Index    *int   `json:"index,omitempty" alias:"id,memory_id,existing,target,replaces" jsonschema_description:"of the existing memory, for all but add"`
 	Text     string `json:"text,omitempty" alias:"fact,memory,content,new_memory" jsonschema_description:"the fact, in the language it was said in"`
 	SaidBy   string `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`

@@ -22,7 +22,8 @@ import (
 //     what was known before it.
 //   - A turn is left out where a fact that it taught is shown.
 //   - A turn that says what facts say no longer holds gives its place to the fact that
-//     replaced it. Where none did, Hit.Ended says since when.
+//     replaced it. Where none did, because it was retracted or deleted, it is left out; where the
+//     request does not want that fact, Hit.Ended says since when.
 //   - Of two hits that say the same, one is left out.
 //
 // A search for the past, by AsOf, KnownAt or IncludeSuperseded, finds all but the turns for which
@@ -266,7 +267,7 @@ func (s *screening) states(e *screened, fact *backends.Memory) bool {
 }
 
 // replaceEnded puts in the place of a turn whose facts hold no more those that replaced
-// them, and marks it where there are none that the request wants.
+// them, and marks it where the request does not want them.
 func (s *screening) replaceEnded() {
 	wanted, _ := s.request.Filter.Compile() // the search accepted it
 	here := map[string]bool{}
@@ -281,8 +282,8 @@ func (s *screening) replaceEnded() {
 				to = s.successor[to.ID]
 			}
 			switch {
-			case h.out || s.past:
-			case to == nil || to.Expired(s.backend.keep.Now()) || !wanted(to):
+			case h.out || s.past || to == nil:
+			case to.Expired(s.backend.keep.Now()) || !wanted(to):
 				if m.Invalidated.After(h.Ended) {
 					h.Ended = m.Invalidated
 				}

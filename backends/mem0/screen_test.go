@@ -52,7 +52,7 @@ func TestWhatAFactReplacedGivesWayToIt(t *testing.T) {
 	require.Contains(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "lives", AsOf: start.AddDate(0, 0, -10)}), "The user lives in Beijing.")
 }
 
-func TestWhatWasRetractedIsMarked(t *testing.T) {
+func TestTheTurnThatTaughtWhatWasRetractedIsNotShown(t *testing.T) {
 	b := open(t, with(thinking(t, func(s shown) string {
 		if at := s.indexOf("The user has a canary."); at >= 0 {
 			return operations(fmt.Sprintf(`{"op":"retract","index":%d,"messages":[0]}`, at))
@@ -63,10 +63,10 @@ func TestWhatWasRetractedIsMarked(t *testing.T) {
 	add(t, b, ann, backends.Message{ID: "x", Time: start, Message: schema.UserMessage("The bird died")})
 	resp, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "canary"})
 	require.NoError(t, err)
-	require.Len(t, resp.Hits, 2)
-	for _, h := range resp.Hits {
-		require.Equal(t, h.Origin.Role == "user", !h.Ended.IsZero(), h.Text)
-	}
+	require.Len(t, resp.Hits, 1)
+	require.Equal(t, "Your canary needs millet", resp.Hits[0].Text)
+	require.True(t, resp.Hits[0].Ended.IsZero())
+	require.Contains(t, search(t, b, backends.SearchRequest{Scope: ann, Query: "canary", IncludeSuperseded: true}), "The user has a canary.")
 }
 
 func TestWhatStatesNothingIsNotShown(t *testing.T) {

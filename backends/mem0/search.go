@@ -6,11 +6,13 @@ package mem0
 import (
 	"cmp"
 	"context"
-	"slices"
+
+	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/speech"
 )
 
 // How many hits a search gives: see [backends.SearchRequest].
@@ -40,22 +42,34 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	return resp, err
 }
 
-// beside returns what a search may find of what is not learnt yet: nothing of a silent turn, and
-// redacted as what is stored is.
+// beside returns what a search may find of what is not learnt yet: nothing of a turn that is silent
+// or asks to forget something, and redacted as what is stored is.
 func (b *Backend) beside(ctx context.Context, p backends.Partition, said []backends.Memory) ([]backends.Memory, error) {
-	origins := make([]backends.Origin, len(said))
+	origins, wish := make([]backends.Origin, len(said)), map[source]bool{}
 	for i := range said {
 		origins[i] = said[i].Origin
+		if said[i].Origin.Role == string(schema.User) && speech.AsksToForget(said[i].Text) {
+			wish[source{said[i].Origin.Session, said[i].Origin.Turn}] = true
+		}
 	}
 	silent, err := b.keep.Silent(ctx, p, origins...)
 	if err != nil {
 		return nil, err
 	}
-	said = slices.DeleteFunc(slices.Clone(said), func(m backends.Memory) bool { return silent(m.Origin) })
-	for i := range said {
-		said[i].Text = b.keep.Redact(said[i].Text)
+	var out []backends.Memory
+	for _, m := range said {
+		if wish[source{m.Origin.Session, m.Origin.Turn}] {
+			if m.Origin.Role != string(schema.User) {
+				continue
+			}
+			m.Text = speech.Beside(m.Text)
+		}
+		if m.Text != "" && !silent(m.Origin) {
+			m.Text = b.keep.Redact(m.Text)
+			out = append(out, m)
+		}
 	}
-	return said, nil
+	return out, nil
 }
 
 // searchOne searches one partition.

@@ -50,6 +50,7 @@ type factLine struct {
 // that no decision names is added. So a contradiction never leaves less than was
 // said (mem0 issue 4536), and a fact said again never removes itself (1674).
 func (b *Backend) twoStep(ctx context.Context, c *reconcile.Call) error {
+	c.SkipWishes()
 	facts, err := c.Extract(ctx, b.factsQuestion(c))
 	if err != nil {
 		return err

@@ -130,7 +130,7 @@ func (b *batch) resolve(ctx context.Context) error {
 			n.on = t
 		case now[t.known.ID] != nil && now[t.known.ID].Active() && now[t.known.ID].Text == t.known.Text:
 			n.on = b.holder(now[t.known.ID])
-		case n.outcome != backends.OutcomeUnchanged:
+		case n.outcome != backends.OutcomeUnchanged && n.outcome != backends.OutcomeDeleted:
 			return b.call.engine.errorf("memory %s: %w", t.known.ID, errStale)
 		}
 		if n.outcome == backends.OutcomeUnchanged {

@@ -19,12 +19,13 @@ import (
 // node is what is decided about one memory, or a known memory that decisions are about.
 // Nodes of one chain supersede each other in the order in which they were said.
 type node struct {
-	wanted backends.Outcome // added, superseded, retracted, unchanged, failed or skipped
+	wanted backends.Outcome // added, superseded, retracted, deleted, unchanged, failed or skipped
 	memory backends.Memory  // what is to be stored; for the last three what it is about
 	target *node            // for superseded and retracted; for unchanged what says it, if it is known
 	since  time.Time        // for retracted: since when it holds no more
 	err    error            // for failed and skipped
 	from   []*Utterance     // of an operation: what it is about
+	gone   bool             // for deleted: it is
 
 	known *backends.Memory // for a known memory: as it was shown; in a batch as it is
 
@@ -155,7 +156,9 @@ func (c *Call) decideAll(ops []Operation, targets []*node, addOnly bool) {
 			if op.Verb == Retract || op.Verb == Nothing {
 				continue
 			}
-			op.Verb, op.Index = Add, None
+			if op.Verb != Forget {
+				op.Verb, op.Index = Add, None
+			}
 		}
 		var t *node
 		switch {
@@ -184,6 +187,15 @@ func (c *Call) Decide(op *Operation, known *backends.Memory) {
 // carryOut turns an operation into a decision; nil where it does nothing.
 func (c *Call) carryOut(op *Operation, t *node) *node {
 	on := t.about()
+	switch turn := on != nil && on.Kind != c.engine.Kind; {
+	case op.Verb == Forget, turn && op.Verb == Retract:
+		return c.forgets(op, t)
+	case turn: // what was said stays what it is
+		op.Verb, t, on = Add, nil, nil
+	}
+	if c.repeats(op) {
+		return nil
+	}
 	n := &node{wanted: backends.OutcomeAdded, from: op.from}
 	switch {
 	case c.Author == backends.AuthorAgent && op.Verb == Add && len(op.from) > 1: // notes stay apart: see KeepNotes

@@ -130,8 +130,11 @@ type Call struct {
 	said     []*Utterance
 	context  []*Utterance
 	origins  []backends.Origin // of the messages of the request, as far as they have ids
-	session  *store.SessionUpdate
-	key      string // by which the batch is idempotent; empty for none
+	wishes   []*Utterance      // to forget something
+	// forgotten are messages that wishes mean.
+	forgotten []*Utterance
+	session   *store.SessionUpdate
+	key       string // by which the batch is idempotent; empty for none
 
 	decide    func(context.Context) error
 	skipped   []*node // what is not learnt from, whatever is decided
@@ -148,6 +151,7 @@ type Utterance struct {
 	Speaker  string
 	Text     string // redacted
 	Time     time.Time
+	words    string   // what of it may be an episode: nothing of a wish to forget, or of what may repeat that
 	learn    bool     // statements may come from it
 	media    []string // what of it was put into words
 }
@@ -180,6 +184,7 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 		}
 	}
 	c.Language = e.Language.For(texts...)
+	c.hush()
 	c.skipped = c.decisions
 	c.session, err = c.checkpoint(ctx)
 	return c, err
@@ -304,6 +309,7 @@ func (c *Call) Draft(ctx context.Context, decide func(context.Context) error) er
 
 func (c *Call) think(ctx context.Context) error {
 	c.decisions, c.seen = slices.Clone(c.skipped), nil
+	c.hush()
 	return c.decide(ctx)
 }
 
@@ -344,6 +350,9 @@ func (c *Call) Store(ctx context.Context) (*backends.AddResponse, error) {
 // call, so that a busy partition does not keep this one from being stored.
 func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, error) {
 	b := &batch{call: c}
+	if err := c.forget(ctx); err != nil {
+		return nil, err
+	}
 	if err := b.build(ctx, first); err != nil {
 		return nil, err
 	}
@@ -361,6 +370,9 @@ func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, er
 		return c.replay(ctx, applied)
 	}
 	resp := &backends.AddResponse{Items: b.items(applied.Version), Usage: c.Run.Usage(), Checkpointed: applied.Session != nil}
+	if err := c.eraseWishes(ctx); err != nil {
+		resp.Items = append(resp.Items, backends.Item{Outcome: backends.OutcomeFailed, Err: err})
+	}
 	c.count(resp.Items)
 	return resp, nil
 }

@@ -33,6 +33,7 @@ const (
 	Add       Verb = "add"
 	Supersede Verb = "supersede"
 	Retract   Verb = "retract"
+	Forget    Verb = "forget"
 	Nothing   Verb = "none"
 )
 
@@ -40,7 +41,8 @@ const (
 var verbs = map[string]Verb{
 	"": Add, "add": Add, "create": Add, "new": Add, "insert": Add,
 	"supersede": Supersede, "update": Supersede, "replace": Supersede, "modify": Supersede,
-	"retract": Retract, "delete": Retract, "remove": Retract, "forget": Retract,
+	"retract": Retract, "delete": Retract, "remove": Retract,
+	"forget": Forget, "erase": Forget,
 	"none": Nothing, "nothing": Nothing, "noop": Nothing, "no_op": Nothing, "no_change": Nothing, "unchanged": Nothing, "keep": Nothing, "skip": Nothing,
 }
 
@@ -125,7 +127,12 @@ func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 			return err
 		}
 		targets, shown := c.targets(known)
-		ops, err := c.question(ctx, q, s, targets, c.Existing(shown))
+		said, asked, err := c.saidBefore(ctx, len(targets))
+		if err != nil {
+			return err
+		}
+		targets = append(targets, said...)
+		ops, err := c.question(ctx, q, s, targets, c.Existing(shown)+asked)
 		if err != nil {
 			return err
 		}
@@ -211,7 +218,9 @@ func (op *Operation) check(targets int, numbered []*Utterance) error {
 		return nil
 	case op.Verb == Retract && op.Index < 0:
 		return errors.New("no existing memory has that number")
-	case op.Verb == Retract:
+	case op.Verb == Forget && op.Index < 0 && len(op.Messages) == 0:
+		return errors.New("it names nothing to forget")
+	case op.Verb == Retract, op.Verb == Forget:
 		return nil
 	case !strings.ContainsFunc(op.Text, unicode.IsLetter):
 		return errors.New("no text that says anything")

@@ -18,6 +18,26 @@ func AsksToForget(text string) bool {
 	return slices.ContainsFunc(all, forgets) || slices.ContainsFunc(all, told.MatchString) && slices.ContainsFunc(all, thatToo.MatchString)
 }
 
+// Beside returns a text without what asks to forget something: other sentences of it that state
+// something, "" for none.
+func Beside(text string) string {
+	if !AsksToForget(text) {
+		return text
+	}
+	said := sentence.FindAllString(strings.TrimSpace(text), -1)
+	rest := slices.DeleteFunc(slices.Clone(said), AsksToForget)
+	if out := strings.TrimSpace(strings.Join(rest, "")); len(rest) < len(said) && Classify(out) == Statement {
+		return out
+	}
+	return ""
+}
+
+// TellsToForget reports whether a statement tells of a wish to forget, such as "The user wants their
+// address forgotten".
+func TellsToForget(statement string) bool { return tells.MatchString(statement) }
+
+var tells = regexp.MustCompile(`(?i)\b(?:forget|forgotten|delet(?:e|ed|ion)|eras(?:e|ed)|remov(?:e|ed)|(?:not|never|no longer)\b.{0,20}\bmention(?:ed)?)\b|忘(?:掉|记|了)|删除|清除|抹去|(?:不要|不想|不再|别)再?.{0,4}提`)
+
 // forgets reports whether a clause is such an order.
 func forgets(clause string) bool {
 	for rest := ""; rest != clause; clause = strings.TrimSpace(asking.ReplaceAllString(politeness.ReplaceAllString(clause, ""), "")) {
@@ -32,7 +52,7 @@ func forgets(clause string) bool {
 var (
 	// asking opens an order, and is no order alone.
 	asking = regexp.MustCompile(`^(?:(?:i|we)(?:'d| would)? (?:(?:want|like|need|ask|beg) you to|(?:prefer|rather)(?: it if| that)? you)|let's|you (?:can|may|should|must)|(?:请|麻烦|拜托)(?:你|您)?|我(?:希望|想让|想要|要|想)(?:你|您)|(?:你|您)?(?:可以|能不能|可不可以|能否|能)|(?:帮我|给我|以后|今后|从现在起|全部|统统|都)+)`)
-	forget = regexp.MustCompile(`^(?:forget (?:about )?(?:(?:that |what |anything |everything |whatever |all )*(?:i|i've|we|you know|you have|you remember)\b|(?:all |everything |anything )?(?:about |of )?(?:my|our|the|me)\b)` +
+	forget = regexp.MustCompile(`^(?:forget (?:about )?(?:(?:that |what |anything |everything |whatever |all )*(?:i|i've|we|you know|you have|you remember)\b|(?:all |everything |anything )?(?:about |of )?(?:my|our|me)\b)|forget (?:all |everything |anything )?(?:about|of) the\b` +
 		`|` + removes + ` (?:all |everything |anything |whatever |what )+(?:that )?(?:(?:about|of|on) (?:my|our|me|the)\b|(?:i|i've|we|you) (?:ever |have |just )*(?:told|said|mentioned|shared|know|remember|learn))` +
 		`|` + removes + ` (?:.*\b(?:from|in|out of) ` + memory + `\b|what you have\b|(?:that|this|the|all|any|your) .*\babout (?:my|me|our)\b)` +
 		`|` + removes + ` (?:all |any |the |your )*(?:notes?|memory|memories|records?) (?:about|of|on) ` +
