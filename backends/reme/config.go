@@ -76,8 +76,8 @@ type Config struct {
 	// it as [backends.ErrDenied]. m is the memory that is updated or deleted, as it is stored,
 	// with the user that it came from; nil for what is added, and where a workspace is deleted
 	// as a whole. Optional. By default all callers add, and only the author of a memory updates
-	// or deletes it, and the program: a scope that names the workspace and no user. What turns
-	// teach is left out without an error where adding is denied, and only the user's own memory
+	// or deletes it, and the program: a scope that names the workspace and neither user nor
+	// agent. What turns teach is left out without an error where adding is denied, and only the user's own memory
 	// learns. It must be safe for concurrent use, and return soon; an error that is
 	// backends.ErrUnavailable says that it does not know.
 	Allow func(ctx context.Context, op backends.Op, s backends.Scope, m *backends.Memory) error

@@ -41,7 +41,8 @@
 // words of several keeps all ([backends.Memory.CameFrom]); calls of tools keep their user, too.
 // Users see their own alone, in answers, dumps and filters; a scope that names the workspace
 // and nobody, the program's, sees all. Members add to a workspace; who wrote a memory, and the
-// program, may update and delete it, anybody else gets [backends.ErrDenied]. [Config].Allow
+// program, may update and delete it, anybody else gets [backends.ErrDenied]. An agent without a
+// user is a member, too. [Config].Allow
 // decides otherwise.
 //
 // # How a turn went

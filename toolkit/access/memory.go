@@ -92,8 +92,11 @@ func (d *Door) People(ctx context.Context, k *Key, namespace string, page store.
 }
 
 // Import imports into the scope. Whatever the stream names, the key has to open it for writing, in a
-// workspace as the user of the scope.
+// workspace as the user of the scope. What is no user's names several, so that it is an admin's.
 func (o *Opened) Import(ctx context.Context, r io.Reader) (store.TransferCount, error) {
+	if o.Scope.UserID == "" && !o.key.Admin {
+		return store.TransferCount{}, denied("an export of an agent or a workspace is imported by a key with admin")
+	}
 	return o.Memory.Import(ctx, o.Scope, r, &store.ImportOptions{Open: func(_ context.Context, p backends.Partition) error {
 		s := p.Scope()
 		if p.Kind == backends.PartitionWorkspace {

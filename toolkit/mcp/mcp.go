@@ -33,8 +33,8 @@
 // The connection says it: the headers of package access over HTTP, within what the key opens,
 // and Config.Scope otherwise. Arguments never do: what a tool does not know, such as a user_id,
 // is ignored, and an id of another partition is not found. ReMe's flows alone name a workspace or
-// a user, which the key must open. A session of the protocol belongs to the key and the scope that
-// began it. All that writes goes to the audit log of the [access.Guard], also what was refused.
+// a user, which the key must open. In a workspace the connection acts as its user. A session of the
+// protocol belongs to the key and the scope that began it. All that writes goes to the audit log of the [access.Guard], also what was refused.
 package mcp
 
 import (

@@ -19,7 +19,8 @@
 // # Who may do what
 //
 // Without keys, requests from this machine alone are served: see package access for the rest.
-// A scope that the key does not open is 403, whether it holds something or not. Bodies are
+// A scope that the key does not open is 403, whether it holds something or not. In a workspace a
+// key acts as its person, and needs Admin for what concerns all of it. Bodies are
 // JSON and bounded. There is no CORS, and what a page of another origin sends is refused. Writes are on
 // the audit log of the guard. No path of a request reaches the file system.
 //
