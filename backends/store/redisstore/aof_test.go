@@ -165,6 +165,7 @@ func TestAFileThatEndsInHalfAWrite(t *testing.T) {
 				p := user(fmt.Sprint("p", i))
 				fill(t, s, p)
 				c := &cutting{server: server, s: s, p: p, write: w.do, file: server.AppendOnlyFile()}
+				c.before = c.read(t)
 				t.Run(w.name, c.run)
 				c.set(t, c.before)
 			}
@@ -199,7 +200,6 @@ func (c *cutting) set(t *testing.T, content []byte) {
 }
 
 func (c *cutting) run(t *testing.T) {
-	c.before = c.read(t)
 	require.NoError(t, c.write(t.Context(), c.s, c.p))
 	c.after, c.want = c.read(t), everythingIn(t, c.s, c.p, false)
 	halves := c.halves()
@@ -215,6 +215,9 @@ func (c *cutting) run(t *testing.T) {
 			c.repeat(t, other, i == 0)
 			c.reload(t, half, slices.Concat(half, c.read(t)[len(c.before):]), i > 0)
 		}
+	}
+	for _, half := range halves {
+		c.unrepeated(t, half, others[1:])
 	}
 	for n := len(c.before) + 1; n <= len(c.after); n++ {
 		last := n == len(c.after) || slices.ContainsFunc(halves[len(halves)/2:len(halves)/2+1], func(half []byte) bool { return n == len(half)+3 })
@@ -254,10 +257,54 @@ func (c *cutting) reload(t *testing.T, half, file []byte, other bool) {
 	require.Empty(t, found)
 	require.Equal(t, whole, everythingIn(t, c.s, c.p, true), "after %q", half[len(c.before):])
 	require.Equal(t, life, lifeOf(t, c.s, c.p))
-	_, err = c.s.Append(t.Context(), c.p, "s", messages("later"))
+	c.requireWritable(t)
+}
+
+func (c *cutting) requireWritable(t *testing.T) {
+	t.Helper()
+	_, err := c.s.Append(t.Context(), c.p, "s", messages("later"))
 	require.NoError(t, err)
 	_, err = c.s.Apply(t.Context(), c.p, &store.Batch{Key: "later", Mutations: []store.Mutation{put("later", "x")}})
 	require.NoError(t, err)
+}
+
+// unrepeated is the half of a write whose client died, too: all that others wrote before and
+// after it is there, and they go on. Half a deletion is damage until it is repeated.
+func (c *cutting) unrepeated(t *testing.T, half []byte, others []func(context.Context, *redisstore.Store, backends.Partition) error) {
+	t.Helper()
+	c.set(t, c.before)
+	acknowledged := c.acknowledged(t)
+	for _, other := range others {
+		require.NoError(t, other(t.Context(), c.s, c.p))
+	}
+	c.set(t, slices.Concat(half, c.read(t)[len(c.before):]))
+	_, err := c.s.Reindex(t.Context(), c.p)
+	require.NoError(t, err)
+	if strings.Contains(t.Name(), "deleted") || strings.Contains(t.Name(), "dropped") {
+		require.NoError(t, c.write(t.Context(), c.s, c.p))
+		c.requireWritable(t)
+		return
+	}
+	require.Subset(t, c.acknowledged(t), append(acknowledged, "s other", "other"), "after %q", half[len(c.before):])
+	c.requireWritable(t)
+}
+
+// acknowledged names messages and memories that no write of allWrites removes.
+func (c *cutting) acknowledged(t *testing.T) (out []string) {
+	t.Helper()
+	for id := range follow(t, c.s, c.p, &reader{}).records {
+		if id == "b" || id == "other" {
+			out = append(out, id)
+		}
+	}
+	for _, session := range []string{"s", "ttl", ""} {
+		entries, err := c.s.Read(t.Context(), c.p, session, store.Range{})
+		require.NoError(t, err)
+		for _, e := range entries {
+			out = append(out, session+" "+e.ID)
+		}
+	}
+	return out
 }
 
 // halves returns the file with each beginning of the write that has whole commands, but not

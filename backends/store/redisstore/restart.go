@@ -5,25 +5,24 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
 // running returns the ids of the servers that run, of a Cluster those of all masters.
 // Others than before say that one was restarted, or that a replica took over. They are empty
-// if a server does not report its id.
-func (s *Store) running(ctx context.Context) (string, error) {
+// if a server does not report its id, or cannot be reached: a Cluster works without it.
+func (s *Store) running(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
 	var mu sync.Mutex
 	var ids []string
 	read := func(ctx context.Context, c redis.UniversalClient) error {
 		text, err := c.Info(ctx, "server").Result()
-		if errors.As(err, new(redis.Error)) && !transient(err) { // it does not report
-			return nil
-		}
 		mu.Lock()
 		defer mu.Unlock()
 		ids = append(ids, infoFields(text)["run_id"])
@@ -35,30 +34,35 @@ func (s *Store) running(ctx context.Context) (string, error) {
 	} else {
 		err = read(ctx, s.client)
 	}
-	slices.Sort(ids)
-	return strings.Join(ids, " "), err
+	if slices.Sort(ids); err != nil {
+		return ""
+	}
+	return strings.Join(ids, " ")
 }
+
+// checkedAtOnce is how many partitions a call looks at after a restart.
+const checkedAtOnce = 32
 
 // checkRestarted looks at some of the partitions with messages not learnt from if a server
 // was restarted since all were looked at. It logs what is wrong, and mends the lists of
 // sessions: what a worker does not find there it would never learn from.
 func (s *Store) checkRestarted(ctx context.Context) error {
-	now, err := s.running(ctx)
-	if now == "" || err != nil {
-		return err
+	now := s.running(ctx)
+	if now == "" {
+		return nil
 	}
 	before, err := s.client.HGet(ctx, s.storeKey(), "running").Result()
 	if err != nil && !isNil(err) || before == now {
 		return err
 	}
-	names, err := s.lex(ctx, s.workKey(), s.healing.checked, listAhead)
+	names, err := s.lex(ctx, s.workKey(), s.healing.checked, checkedAtOnce)
 	for _, name := range names {
 		if err := s.checkAfterRestart(ctx, name); err != nil {
 			s.config.Logger.ErrorContext(ctx, "redisstore: a partition cannot be checked after a restart of the server", "partition", name, "error", err)
 		}
 		s.healing.checked = name
 	}
-	if err != nil || len(names) == listAhead {
+	if err != nil || len(names) == checkedAtOnce {
 		return err
 	}
 	s.healing.checked = ""
@@ -71,13 +75,12 @@ func (s *Store) checkAfterRestart(ctx context.Context, member string) error {
 		return err
 	}
 	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: "check " + p.String(), mend: true}
-	for _, step := range []func(context.Context) error{i.records, i.sessions} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err = i.records(ctx); err == nil {
+		err = i.sessions(ctx)
 	}
 	if len(i.found) > 0 {
-		s.config.Logger.ErrorContext(ctx, "redisstore: a restart of the server damaged a partition: run Reindex, unless a list of sessions is all", "partition", p.String(), "found", i.found)
+		s.config.Logger.ErrorContext(ctx, "redisstore: a partition is damaged after a restart of the server: lists of sessions are mended, run Reindex for the rest",
+			"partition", p.String(), "found", i.found)
 	}
-	return nil
+	return err
 }

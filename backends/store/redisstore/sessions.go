@@ -28,7 +28,7 @@ type session struct {
 	upd string // changes with every update
 }
 
-// stateFields are what scripts return of a session, in this order.
+// stateFields are what scripts return first of a session, in this order.
 var stateFields = []string{"state", "ver", "seq", "tokens", "watermark", "updated", "expires", "upd"}
 
 // sessionState are those fields of [store.Session] that updates change, as JSON: scripts do
@@ -52,7 +52,7 @@ func stateOf(s *store.Session) *sessionState {
 // readSession reads the stateFields of a session, nil when there is none.
 func readSession(p backends.Partition, id string, values any) (*session, error) {
 	v := texts(values)
-	if len(v) != len(stateFields) || v[0] == "" {
+	if len(v) < len(stateFields) || v[0] == "" {
 		return nil, nil
 	}
 	what := fmt.Sprintf("session %q", id)
@@ -232,7 +232,7 @@ const readAhead = 128
 // window reads a range of the log with one round trip; with a second one if it is long or
 // ends at the end of the log.
 func (s *Store) window(ctx context.Context, p backends.Partition, id string, r store.Range) (window, error) {
-	k, of := s.keys(p), s.keys(p).session(id)
+	of := s.keys(p).session(id)
 	first, last, size := max(r.After, 0)+1, int64(math.MaxInt64), int64(r.Size())
 	if r.Upto > 0 {
 		last = r.Upto
@@ -241,33 +241,8 @@ func (s *Store) window(ctx context.Context, p backends.Partition, id string, r s
 	if r.Last {
 		ahead = 0
 	}
-	var state, found *redis.SliceCmd
-	var listed, ids *redis.IntCmd
-	var kept *redis.StringCmd
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		state, kept = pipe.HMGet(ctx, of.state(), "seq", "expires"), pipe.HGet(ctx, k.has(), id)
-		listed, ids = pipe.LLen(ctx, of.log()), pipe.SCard(ctx, of.ids())
-		if first <= ahead {
-			found = pipe.HMGet(ctx, of.state(), numbered(first, ahead)...)
-		}
-	})
-	if err != nil {
-		return window{}, err
-	}
-	fields := texts(state.Val())
-	gone, err := past(fields[1], s.now())
-	switch n := listed.Val(); {
-	case gone || err != nil:
-		return window{}, err
-	case fields[0] == "" && (n > 0 || strings.Contains(kept.Val(), hasState)):
-		return window{}, incomplete(of.state())
-	case fields[0] == "":
-		return window{}, s.vanished(ctx, p)
-	case n > 0 && (fields[0] != strconv.FormatInt(n, 10) || ids.Val() != n):
-		return window{}, incomplete(of.log())
-	}
-	seq, err := number(fields[0])
-	if last = min(last, seq); r.Last {
+	log, err := s.readLog(ctx, p, id, first, ahead)
+	if last = min(last, log.seq); r.Last {
 		first = max(first, last-size+1)
 	} else {
 		last = min(last, first+size-1)
@@ -275,11 +250,11 @@ func (s *Store) window(ctx context.Context, p backends.Partition, id string, r s
 	switch {
 	case err != nil || first > last:
 		return window{}, err
-	case listed.Val() > 0:
+	case log.listed:
 		texts, err := s.client.LRange(ctx, of.log(), first-1, last-1).Result()
 		return window{first, texts}, err
-	case found != nil && last <= ahead:
-		return part(of, first, found.Val()[:last-first+1])
+	case last <= ahead:
+		return part(of, first, log.ahead[:last-first+1])
 	}
 	var all []any
 	for from := first; from <= last && err == nil; from += hmgetChunk {
@@ -291,6 +266,48 @@ func (s *Store) window(ctx context.Context, p backends.Partition, id string, r s
 		return window{}, err
 	}
 	return part(of, first, all)
+}
+
+// logOnServer is the log of a session that is not expired.
+type logOnServer struct {
+	seq    int64 // how many messages it has
+	listed bool  // in a list of an earlier build
+	ahead  []any // the messages that were read with it
+}
+
+// readLog reads how long a log is, and the messages from first to ahead if there are any.
+func (s *Store) readLog(ctx context.Context, p backends.Partition, id string, first, ahead int64) (log logOnServer, err error) {
+	k, of := s.keys(p), s.keys(p).session(id)
+	var state, found *redis.SliceCmd
+	var listed, ids *redis.IntCmd
+	var kept *redis.StringCmd
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
+		state, kept = pipe.HMGet(ctx, of.state(), "seq", "expires"), pipe.HGet(ctx, k.has(), id)
+		listed, ids = pipe.LLen(ctx, of.log()), pipe.SCard(ctx, of.ids())
+		if first <= ahead {
+			found = pipe.HMGet(ctx, of.state(), numbered(first, ahead)...)
+		}
+	})
+	if err != nil {
+		return log, err
+	}
+	fields, n := texts(state.Val()), listed.Val()
+	gone, err := past(fields[1], s.now())
+	switch {
+	case gone || err != nil:
+		return log, err
+	case fields[0] == "" && (n > 0 || strings.Contains(kept.Val(), hasState)):
+		return log, incomplete(of.state())
+	case fields[0] == "":
+		return log, s.vanished(ctx, p)
+	case n > 0 && (fields[0] != strconv.FormatInt(n, 10) || ids.Val() != n):
+		return log, incomplete(of.log())
+	}
+	if log.listed = n > 0; found != nil {
+		log.ahead = found.Val()
+	}
+	log.seq, err = number(fields[0])
+	return log, err
 }
 
 // numbered returns the fields of messages.

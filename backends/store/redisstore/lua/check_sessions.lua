@@ -24,7 +24,7 @@ local function number()
 end
 -- messages looks for each message of a log, and for its id, if there are fewer fields than these.
 local function messages(st, seq)
-  local fields = redis.call('HLEN', st) - redis.call('HEXISTS', st, 'exp')
+  local fields = redis.call('HLEN', st)
   for _, value in ipairs(stateOf(st)) do if value then fields = fields - 1 end end
   for n = 1, fields < 2 * seq and seq or 0 do
     local text = redis.call('HGET', st, int(n))
@@ -55,7 +55,10 @@ for i = 3, #ARGV do
   local alive = not ends or tonumber(ends) > tonumber(ARGV[1])
   if alive and lostBlobs(st, blobs, kept) then
     report(blobs, '', 'it is missing: restore a backup, or run Reindex to go on without it')
-    if ARGV[2] == 'repair' then keep(has, sid, st, blobs, true) end
+    if ARGV[2] == 'repair' then
+      keep(has, sid, kept, (string.gsub(kept, 'b', '')))
+      kept = redis.call('HGET', has, sid)
+    end
   end
   if seq and alive then
     if redis.call('EXISTS', log) == 1 then list(st, log, ids, tonumber(seq)) else messages(st, tonumber(seq)) end
@@ -67,7 +70,7 @@ for i = 3, #ARGV do
       if repair then redis.call('ZREM', pend, sid) end
       if repair and at then redis.call('ZADD', pend, at, sid) end
     end
-    if repair then keep(has, sid, st, blobs) end
+    if repair then keep(has, sid, kept, ends and 't' or 's', hasBlobs(kept, blobs)) end
   elseif not seq then -- an entry of an expired session is no mistake: the next listing removes it
     local missing = redis.call('EXISTS', log) == 1 or string.find(kept or '', 's')
     local held = missing or redis.call('EXISTS', blobs) == 1
@@ -77,7 +80,7 @@ for i = 3, #ARGV do
       redis.call('ZREM', born, sid)
       redis.call('HDEL', has, sid)
     end
-    if repair and held and not missing then keep(has, sid, st, blobs) end
+    if repair and held and not missing then keep(has, sid, kept, '', true) end
     if repair then redis.call('ZREM', pend, sid) end
   end
 end

@@ -92,7 +92,8 @@ if update then
     local left = int(math.max(1, math.ceil((tonumber(update.exp) - tonumber(now)) / 1000)))
     for _, key in ipairs(all) do redis.call('PEXPIRE', key, left) end
   end
-  keep(has, update.sid, st, blobs)
+  local kept = redis.call('HGET', has, update.sid)
+  keep(has, update.sid, kept, redis.call('HEXISTS', st, 'exp') == 1 and 't' or 's', hasBlobs(kept, blobs))
   if tonumber(redis.call('HGET', st, 'seq')) == tonumber(update.watermark) then redis.call('ZREM', pend, update.sid) end
   note(meta, 'sessions', {pend, born, has})
 end
@@ -111,10 +112,10 @@ if extra > 0 then
   redis.call('ZREMRANGEBYSCORE', del, '-inf', cut)
 end
 if raise ~= '' then
-  local newest = redis.call('LINDEX', tips, -1) -- of an earlier build
-  if newest then addNonce(tip, before, newest) end
-  addNonce(tip, version, nonce)
-  redis.call('UNLINK', tips)
+  local listed = redis.call('EXISTS', tips) == 1 -- by an earlier build
+  if listed then addNonce(tip, before, redis.call('LINDEX', tips, -1)) end
+  addNonce(tip, version, nonce, raise ~= '1')
+  if listed then redis.call('UNLINK', tips) end
   redis.call('HSET', meta, 'ver', int(version))
   if newSpace ~= '' then redis.call('HSET', meta, 'space', newSpace) end
 end

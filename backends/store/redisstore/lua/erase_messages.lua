@@ -3,7 +3,7 @@
 -- (text), its state (JSON), what its tokens change by, a nonce, then the number and the text of
 -- each message. Returns "ok" or "stale".
 local meta, st, log, ids, blobs, pend, born, has, lives = unpack(KEYS)
-local refused = forgotten(lives, ARGV[3], ARGV[2]) or lostOf(st, log, ids, redis.call('HGET', has, ARGV[1]))
+local refused = forgotten(lives, ARGV[3], ARGV[2]) or lostOf(st, log, ids, redis.call('HGET', has, ARGV[1]), redis.call('HGET', st, 'seq'), redis.call('LLEN', log))
 if refused then return refused end
 redis.call('HDEL', st, '') -- a server that is full lets a script go on that has removed something
 move(st, log, ids)

@@ -1,16 +1,16 @@
 -- What scripts begin with that look at a session: see sessions.go.
 
--- stateOf returns the fields of a session in the order of stateFields.
+-- stateOf returns the fields of a session in the order of stateFields, and exp.
 local function stateOf(st)
-  return redis.call('HMGET', st, 'state', 'ver', 'seq', 'tokens', 'watermark', 'updated', 'expires', 'upd')
+  return redis.call('HMGET', st, 'state', 'ver', 'seq', 'tokens', 'watermark', 'updated', 'expires', 'upd', 'exp')
 end
 
--- lostOf returns an error if a session has lost its state or messages. kept: its entry of T:has.
-local function lostOf(st, log, ids, kept)
-  local seq, listed = tonumber(redis.call('HGET', st, 'seq') or ''), redis.call('LLEN', log)
+-- lostOf returns an error if a session has lost its state or messages. kept: its entry of
+-- T:has; seq: how many messages it has, if it is there; listed: how many of them in a list.
+local function lostOf(st, log, ids, kept, seq, listed)
   if not seq then return (listed > 0 or string.find(kept or '', 's')) and incomplete(st) or nil end
-  if listed > 0 then return listed < seq and incomplete(log) or nil end
-  if seq == 0 or redis.call('HEXISTS', st, int(seq)) == 1 then return end
+  if listed > 0 then return listed < tonumber(seq) and incomplete(log) or nil end
+  if kept or seq == '0' or redis.call('HEXISTS', st, seq) == 1 then return end
   return incomplete(redis.call('EXISTS', ids) == 1 and log or st)
 end
 
@@ -18,11 +18,12 @@ local function append(list, ...)
   for _, text in ipairs({...}) do list[#list + 1] = text end
 end
 
--- put adds fields of a session to those that are to be written, and writes those of a
+-- put adds two fields of a session to those that are to be written, and writes those of a
 -- thousand messages.
-local function put(st, fields, ...)
-  append(fields, ...)
-  if #fields < 4000 then return end
+local function put(st, fields, name, value, other, another)
+  local n = #fields
+  fields[n + 1], fields[n + 2], fields[n + 3], fields[n + 4] = name, value, other, another
+  if n < 3996 then return end
   redis.call('HSET', st, unpack(fields))
   for i = #fields, 1, -1 do fields[i] = nil end
 end
@@ -65,16 +66,22 @@ local function enlist(meta, born, sid)
   local n = int(tonumber(redis.call('HGET', meta, 'born') or '0') + 1)
   redis.call('HSET', meta, 'born', n)
   redis.call('ZADD', born, n, sid)
+  return n
 end
 
--- keep writes to T:has which keys a session has: s, or t if its time ends, and b for blobs,
--- also if they were lost. What follows the writing of these keys.
-local function keep(has, sid, st, blobs, removed)
-  local kept, now = redis.call('HGET', has, sid) or '', ''
-  if redis.call('EXISTS', st) == 1 then now = redis.call('HEXISTS', st, 'exp') == 1 and 't' or 's' end
-  if not removed and (string.find(kept, 'b') or redis.call('EXISTS', blobs) == 1) then now = now .. 'b' end
-  if now == kept then return end
+-- keep writes to T:has which keys a session has: s, or t if its time ends, and b for blobs.
+-- It follows the writing of these keys.
+local function keep(has, sid, kept, state, blobs)
+  local now = state .. (blobs and 'b' or '')
+  if now == (kept or '') then return end
   if now == '' then redis.call('HDEL', has, sid) else redis.call('HSET', has, sid, now) end
+end
+
+-- hasBlobs reports whether a session has blobs, also if they were lost. An earlier build kept
+-- no entry of them.
+local function hasBlobs(kept, blobs)
+  if kept then return string.find(kept, 'b') end
+  return redis.call('EXISTS', blobs) == 1
 end
 
 -- lostBlobs returns an error if a session has lost its blobs.

@@ -8,12 +8,12 @@ local function nonceOf(tip, version)
 end
 
 -- addNonce writes the nonce of the next version, and cuts off those of a thousand before.
-local function addNonce(tip, version, nonce)
+-- jumped: versions were left out.
+local function addNonce(tip, version, nonce, jumped)
   local before = version % 32 == 0 and '' or redis.call('HGET', tip, chunk(version)) or ''
   redis.call('HSET', tip, chunk(version), before .. int(version) .. '=' .. nonce .. ' ')
-  redis.call('HDEL', tip, chunk(version - 1024))
-  if redis.call('HLEN', tip) <= 64 then return end
-  for _, old in ipairs(redis.call('HKEYS', tip)) do -- versions were left out
+  if before == '' then redis.call('HDEL', tip, chunk(version - 1024)) end
+  for _, old in ipairs(jumped and redis.call('HKEYS', tip) or {}) do
     if tonumber(old) < version / 32 - 33 then redis.call('HDEL', tip, old) end
   end
 end
