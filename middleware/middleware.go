@@ -208,7 +208,7 @@ func (m *MemoryMiddleware) forgetLog(ctx context.Context, s Scope, part *backend
 // learnt from it: see [store.Export]. Turns that wait in this process are written to the log
 // first. ErrInvalid where log and memories are in several stores.
 func (m *MemoryMiddleware) Export(ctx context.Context, s Scope, w io.Writer) (store.TransferCount, error) {
-	if m.log != nil {
+	if m.log != nil && s.UserID+s.AgentID != "" { // a workspace has no turns
 		if err := m.log.Settle(ctx, s); err != nil {
 			return store.TransferCount{}, fmt.Errorf("memory middleware: exporting: what waits comes first: %w", err)
 		}

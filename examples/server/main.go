@@ -59,9 +59,9 @@ func main() {
 
 // What -new-key prints of what a key opens, its name given.
 const (
-	personal = `    as: %q                 # the user that it is: their memories, and what they add to workspaces
-    # workspaces: [team]   # in which it acts as that user
-    write: true            # false: it only reads
+	personal = `    as: %q  # the user that it is: it opens their memories
+    # workspaces: [team]  # in which it acts as that user
+    write: true  # false: it only reads
 `
 	everything = `    # %q is an admin: it reads, changes and erases whatever is stored
     namespaces: ["*"]
