@@ -76,6 +76,10 @@ type Config struct {
 	ToolNames  map[string]string
 	UpdateTool bool // Optional. Give the agent update_memory too. Needs a backend that is a backends.Manager.
 	DeleteTool bool // Optional. Give the agent delete_memory too. Needs a backend that is a backends.Manager.
+	// ForgetTool gives the agent forget_memory too, which erases what a user wants forgotten, for
+	// good. Needs a backend that is a backends.Manager. Optional. Defaults to whether Confirm is
+	// set, with such a backend.
+	ForgetTool bool
 
 	// Confirm is asked before the agent changes or deletes what is known, by update_memory,
 	// delete_memory, the core_memory tools, or an add_memory that supersedes something, and
@@ -189,7 +193,10 @@ func (c *Config) WithDefaults() (*Config, error) {
 	d.NoteTokens = cmp.Or(c.NoteTokens, 1000)
 	d.NoteName = cmp.Or(c.NoteName, "memory")
 	d.ToolNames = maps.Clone(c.ToolNames)
-	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(instructions[c.Language.For()], c.ToolNames))
+	if _, manages := c.Backend.(backends.Manager); c.Confirm != nil && manages {
+		d.ForgetTool = true
+	}
+	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(toolInstructions(c.Language.For(), d.ForgetTool), c.ToolNames))
 	config.Default(&d.Clock, backends.SystemClock)
 	config.Default(&d.IDs, backends.NewID)
 	return &d, d.validate()

@@ -192,7 +192,7 @@ func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.P
 		IDs:       c.IDs,
 	}
 	if plan.Tools {
-		t.Backend, t.Update, t.Delete = c.Backend, c.UpdateTool, c.DeleteTool
+		t.Backend, t.Update, t.Delete, t.Forget = c.Backend, c.UpdateTool, c.DeleteTool, c.ForgetTool
 	}
 	if m.window != nil && !c.Window.NoTools {
 		t.Archives, t.Blocks = m.window.Archives(), m.window.Core()

@@ -6,6 +6,7 @@ package middleware_test
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -194,4 +195,72 @@ func TestAWishThatIsNotConfirmed(t *testing.T) {
 	require.NoError(t, mem.Flush(t.Context()))
 	require.Contains(t, strings.Join(memories(t, b, "ann"), "\n"), "Elm Street")
 	require.NotContains(t, strings.Join(memories(t, b, "ann"), "\n"), "Forget my address")
+}
+
+var shownID = regexp.MustCompile(`\[([0-9a-f-]{6,})\]`)
+
+// forgetShown has a model call forget_memory with all ids that a tool showed it.
+func forgetShown(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+	var ids []string
+	for _, m := range shownID.FindAllStringSubmatch(in[len(in)-1].Content, -1) {
+		ids = append(ids, m[1])
+	}
+	arguments, err := json.Marshal(map[string]any{"ids": ids})
+	if err != nil {
+		return nil, err
+	}
+	return testkit.Call("2", "forget_memory", string(arguments))(ctx, in, opts)
+}
+
+// Where an agent has tools it erases by ids what a wish means, once Confirm allows it: what it noted,
+// and what was said.
+func TestAnAgentErasesWhatAWishMeans(t *testing.T) {
+	for _, mode := range []modes.Mode{modes.AgentControl, modes.Both} {
+		t.Run(string(mode), func(t *testing.T) {
+			eachWish(t, func(t *testing.T, w wish, asked string) {
+				agreed := 0
+				b := verbatim(t, testkit.SQLite(t))
+				mem := open(t, &middleware.Config{
+					Backend: b, Mode: mode, AwaitWrite: true, OnError: func(context.Context, string, error) {},
+					Confirm: func(_ context.Context, c backends.Change) (bool, error) {
+						agreed += len(c.Delete)
+						return c.Tool == "forget_memory", nil
+					},
+				})
+				noted, err := json.Marshal(map[string]any{"thinking": "t", "content": []string{"Ann: " + w.said}})
+				require.NoError(t, err)
+				ask(t, as("ann", "monday"), mem, w.said, testkit.Call("1", "add_memory", string(noted)), testkit.Text("Noted: "+w.said))
+				require.Contains(t, everything(t, mem), w.mark)
+				search := testkit.Call("1", "search_memory", `{"keywords":["`+w.said+`"]}`)
+				said, m := ask(t, as("ann", "tuesday"), mem, asked, search, forgetShown, testkit.Text("Done."))
+				require.Equal(t, "assistant: Done.", said)
+				require.Contains(t, names(m), "forget_memory")
+				require.Contains(t, m.Calls()[0][0].Content, "forget_memory", "the prompt names it")
+				require.NotZero(t, agreed)
+				for _, text := range memories(t, b, "ann") {
+					require.NotContains(t, text, w.mark)
+					require.NotContains(t, text, asked)
+				}
+				_, m = ask(t, as("ann", "wednesday"), mem, asked, testkit.Text("ok"))
+				require.NotContains(t, noteIn(m.Calls()[0]), w.mark)
+			})
+		})
+	}
+}
+
+// The tool is there where somebody confirms, or where the program asks for it.
+func TestForgetMemoryIsOfferedWhereItIsSafe(t *testing.T) {
+	yes := func(context.Context, backends.Change) (bool, error) { return true, nil }
+	for _, c := range []struct {
+		cfg     middleware.Config
+		offered bool
+	}{
+		{middleware.Config{}, false}, {middleware.Config{ForgetTool: true}, true}, {middleware.Config{Confirm: yes}, true},
+		{middleware.Config{Confirm: yes, Mode: modes.StaticControl}, false},
+	} {
+		c.cfg.Backend = verbatim(t, testkit.SQLite(t))
+		_, m := ask(t, as("ann", "s"), open(t, &c.cfg), "Hello, I am Ann.", testkit.Text("Hello."))
+		require.Equal(t, c.offered, slices.Contains(names(m), "forget_memory"))
+		require.Equal(t, c.offered, strings.Contains(m.Calls()[0][0].Content, "forget_memory"))
+	}
 }

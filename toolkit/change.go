@@ -130,6 +130,47 @@ func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArgumen
 	return fmt.Sprintf(k.text.deleted, shown), nil
 }
 
+// maxForgotten is how many memories one call may erase.
+const maxForgotten = 20
+
+type forgetArguments struct {
+	IDs list `json:"ids" jsonschema:"required"`
+}
+
+// forget erases memories and what was said with them. One that went with another is no error.
+func (k *kit) forget(ctx context.Context, scope backends.Scope, a *forgetArguments) (string, error) {
+	if len(a.IDs) > maxForgotten {
+		return "", refusef(k.text.tooMany, len(a.IDs), maxForgotten)
+	}
+	c := backends.Change{Scope: scope}
+	for _, shown := range a.IDs {
+		id, err := k.idOf(ctx, scope, bare(shown))
+		var m *backends.Memory
+		if err == nil {
+			m, err = k.manager.Get(ctx, &backends.GetRequest{Scope: scope, ID: id})
+		}
+		if err != nil {
+			return "", fmt.Errorf("memory %q: %w", text.Truncate(bare(shown), 60), err)
+		}
+		c.Delete = append(c.Delete, *m)
+	}
+	if err := k.confirm(ForgetMemory).Ask(ctx, c); err != nil {
+		return "", fmt.Errorf("confirming %s: %w", k.name(ForgetMemory), err)
+	}
+	for _, m := range c.Delete {
+		r := &backends.DeleteRequest{Scope: scope, ID: m.ID, Erase: true}
+		err := k.manager.Delete(ctx, r)
+		if errors.Is(err, backends.ErrInvalid) { // it is of too many messages
+			r.Erase = false
+			err = k.manager.Delete(ctx, r)
+		}
+		if err != nil && !errors.Is(err, backends.ErrNotFound) {
+			return "", fmt.Errorf("memory %q: %w", m.ID, err)
+		}
+	}
+	return fmt.Sprintf(k.text.forgotten, len(c.Delete)), nil
+}
+
 // allowed returns the id of the memory that is shown under one. It asks Config.Confirm, if there
 // is one, whether a tool may give it another text, or delete it if there is none, and returns the
 // version that it asked about, else 0.

@@ -32,21 +32,21 @@ type phrases struct {
 	tools  map[string]toolText
 	advice toolText // what to do about errors
 
-	unreadable, missing                 string // arguments
-	private, declined, tooLong          string // what is not to be remembered, not allowed, or no memory
-	noneFound, keywordsLeft, hitsLeft   string // search_memory
-	nothingRecorded, recorded           string // add_memory
-	before                              string
-	outcomes                            map[backends.Outcome]string
-	updated, deleted                    string
-	noMatch, matches, atByte            string // grep_working_memory
-	moreMatches, howToRead, unreadables string
-	cutShort                            string
-	emptyArchive, page                  string // read_working_memory
-	endOfArchive, nextLine, nextByte    string
-	blocks, block, colon, noBlock       string // the list of blocks in the descriptions
-	appended, replaced, replayed        string // edits of core memory
-	holds, empty                        string
+	unreadable, missing                  string // arguments
+	private, declined, tooLong           string // what is not to be remembered, not allowed, or no memory
+	noneFound, keywordsLeft, hitsLeft    string // search_memory
+	nothingRecorded, recorded            string // add_memory
+	before                               string
+	outcomes                             map[backends.Outcome]string
+	updated, deleted, forgotten, tooMany string
+	noMatch, matches, atByte             string // grep_working_memory
+	moreMatches, howToRead, unreadables  string
+	cutShort                             string
+	emptyArchive, page                   string // read_working_memory
+	endOfArchive, nextLine, nextByte     string
+	blocks, block, colon, noBlock        string // the list of blocks in the descriptions
+	appended, replaced, replayed         string // edits of core memory
+	holds, empty                         string
 }
 
 const englishWorkingAdvice = `
@@ -78,6 +78,9 @@ error: Error updating memory`,
 		DeleteMemory: `Delete one memory. Use it only when the user asks for something to be forgotten.
 id: The id of the memory, as search_memory shows it in brackets.
 error: Error deleting memory`,
+		ForgetMemory: `Erase memories for good, with what was said in the turns that taught them. Use it only when the user asks for something to be forgotten: search for it first, and name all that they mean. Do not record that they asked.
+ids: The ids of the facts and of what was said, as search_memory shows them in brackets.
+error: Error erasing memory`,
 		GrepWorkingMemory: `Search what was said and what tools answered earlier in this conversation, also what is no longer shown to you: messages that were shortened, summarised or moved to an archive. Returns the lines that match, under the id of their message in brackets; read on around them with read_working_memory.
 pattern: The text to look for, within one line. With regex, a regular expression in RE2 syntax.
 regex: Whether pattern is a regular expression. Default false: it is searched for literally.
@@ -133,6 +136,8 @@ unavailable: Memory is not available now. Continue without it, and do not claim 
 	},
 	updated:      "Updated memory [%s]: %s",
 	deleted:      "Deleted memory [%s].",
+	forgotten:    "Erased %d memories, and what was said with them. Do not repeat it.",
+	tooMany:      "Nothing was erased: `ids` has %d entries, and at most %d are taken. Name only what the user means.",
 	noMatch:      "No line has %q. Messages searched: %d. Try a shorter or another pattern; with regex, alternatives as in a|b; without archives, all of this conversation is searched.",
 	matches:      "Matches: %d. Messages searched: %d.",
 	atByte:       "(byte %d of a long line) ",
@@ -185,6 +190,9 @@ error: 更新记忆时出错`,
 		DeleteMemory: `删除一条记忆。仅在用户要求忘记某事时使用。
 id: 记忆的 id，即 search_memory 在方括号中显示的内容。
 error: 删除记忆时出错`,
+		ForgetMemory: `永久清除记忆，以及得知它们的那几轮对话中说的话。仅在用户要求忘掉某事时使用：先搜索，并列出他所指的全部内容。不要把这一要求记下来。
+ids: 事实和说过的话的 id，即 search_memory 在方括号中给出的。
+error: 清除记忆时出错`,
 		GrepWorkingMemory: `在本次对话较早的消息和工具结果中搜索，包括已不再完整显示的内容：被缩短、被摘要或被归档的消息。返回匹配的行，上方的方括号中是所在消息的 id；可用 read_working_memory 阅读上下文。
 pattern: 要查找的文本，须在同一行内。启用 regex 时为 RE2 语法的正则表达式。
 regex: pattern 是否为正则表达式。默认为 false：按字面查找。
@@ -240,6 +248,8 @@ unavailable: 记忆暂时不可用。请在没有记忆的情况下继续，不�
 	},
 	updated:      "已更新记忆 [%s]: %s",
 	deleted:      "已删除记忆 [%s]。",
+	forgotten:    "已清除 %d 条记忆以及当时说的话。请不要再提及。",
+	tooMany:      "没有清除任何内容：`ids` 有 %d 项，一次最多 %d 项。请只列出用户所指的内容。",
 	noMatch:      "没有包含 %q 的行（共搜索 %d 条消息）。请换用更短或其他的内容；启用 regex 可写 a|b 这样的多个选项；省略 archives 则搜索整个对话。",
 	matches:      "匹配：%d 处。共搜索 %d 条消息。",
 	atByte:       "（长行的第 %d 字节）",

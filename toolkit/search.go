@@ -37,6 +37,9 @@ func (k *kit) memoryTools() {
 	if k.Delete {
 		define(k, DeleteMemory, nil, k.delete)
 	}
+	if k.Forget {
+		define(k, ForgetMemory, nil, k.forget)
+	}
 }
 
 func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArguments) (string, error) {

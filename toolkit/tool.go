@@ -61,7 +61,7 @@ func define[Arguments any](k *kit, name string, defaults map[string]any, run fun
 		if k.Begin != nil {
 			ctx = k.Begin(ctx, scope)
 		}
-		asks := k.Confirm != nil && (name == DeleteMemory || slices.Contains(writing, name))
+		asks := k.Confirm != nil && (name == DeleteMemory || name == ForgetMemory || slices.Contains(writing, name))
 		if k.Timeout > 0 && name != AddMemory && !asks {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, k.Timeout)

@@ -28,7 +28,8 @@
 // own. What the backend knows already is not stored twice, and more than 64 KiB is refused,
 // which is what read_working_memory returns at most: a memory is a few sentences. update_memory(id, content) and
 // delete_memory(id) are off unless asked for, and need a backend that is a
-// [backends.Manager].
+// [backends.Manager]. So is forget_memory(ids), which erases facts and what was said, with the
+// words of their turns: see [backends.DeleteRequest].
 //
 // With Config.Archives, working memory. grep_working_memory(pattern, regex, archives,
 // context_lines, limit, case_sensitive) and read_working_memory(archive, line, lines,
@@ -85,6 +86,7 @@ const (
 	AddMemory         = "add_memory"
 	UpdateMemory      = "update_memory"
 	DeleteMemory      = "delete_memory"
+	ForgetMemory      = "forget_memory"
 	GrepWorkingMemory = "grep_working_memory"
 	ReadWorkingMemory = "read_working_memory"
 	CoreMemoryAppend  = "core_memory_append"
@@ -92,7 +94,7 @@ const (
 )
 
 // longTerm are the tools of long-term memory.
-var longTerm = []string{SearchMemory, AddMemory, UpdateMemory, DeleteMemory}
+var longTerm = []string{SearchMemory, AddMemory, UpdateMemory, DeleteMemory, ForgetMemory}
 
 // MaxLimit is the most memories that one keyword of search_memory can bring.
 const MaxLimit = 50
@@ -120,6 +122,7 @@ type Config struct {
 	Limit  int  // Optional. The limit of search_memory when the model gives none. Defaults to 10; 1 to MaxLimit.
 	Update bool // Optional. Also update_memory. Needs a Backend that is a backends.Manager.
 	Delete bool // Optional. Also delete_memory. Needs a Backend that is a backends.Manager.
+	Forget bool // Optional. Also forget_memory. Needs a Backend that is a backends.Manager.
 
 	// ToolNames has other names for the tools of Backend, by their own, such as
 	// SearchMemory: "recall".
@@ -218,8 +221,8 @@ func newKit(cfg *Config) (*kit, error) {
 	config.Default(&k.Clock, backends.SystemClock)
 	config.Default(&k.IDs, backends.NewID)
 	k.manager, _ = k.Backend.(backends.Manager)
-	if (k.Update || k.Delete) && k.manager == nil {
-		return nil, fmt.Errorf("update_memory and delete_memory: %w: backend %T is no backends.Manager; leave Config.Update and Config.Delete off", backends.ErrInvalid, k.Backend)
+	if (k.Update || k.Delete || k.Forget) && k.manager == nil {
+		return nil, fmt.Errorf("update_memory, delete_memory and forget_memory: %w: backend %T is no backends.Manager; leave Config.Update, Config.Delete and Config.Forget off", backends.ErrInvalid, k.Backend)
 	}
 	return k, nil
 }

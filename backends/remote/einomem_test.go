@@ -76,7 +76,13 @@ func TestAnotherEinomemAnswersAsItsBackend(t *testing.T) {
 	require.NotEmpty(t, page.Next)
 	require.ElementsMatch(t, must(near.Entities(ctx, ann))(t), must(far.Entities(ctx, ann))(t))
 
-	require.NoError(t, far.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: id}))
+	erased := page.Memories[0].ID
+	require.NoError(t, far.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: erased, Erase: true}))
+	_, err = far.History(ctx, &backends.HistoryRequest{Scope: ann, ID: erased})
+	require.ErrorIs(t, err, backends.ErrNotFound)
+	if erased != id {
+		require.NoError(t, far.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: id}))
+	}
 	_, err = far.Get(ctx, &backends.GetRequest{Scope: ann, ID: id})
 	require.ErrorIs(t, err, backends.ErrNotFound)
 	require.Positive(t, must(far.DeleteAll(ctx, &backends.DeleteAllRequest{Scope: ann}))(t))

@@ -524,7 +524,11 @@ func TestForgetAsksTheUser(t *testing.T) {
 				go func() { _ = s.Run(t.Context(), there) }()
 				client = connect(t, here, opts, version)
 			}
-			ok(t, client, "add_memory", object{"content": []string{"Ann drinks tea."}})
+			id := at(t, ok(t, client, "add_memory", object{"content": []string{"Ann drinks tea."}}).out, "items", 0, "memory", "id")
+			one := at(t, ok(t, client, "add_memory", object{"content": []string{"Ann rides a bicycle."}}).out, "items", 0, "memory", "id")
+			assert.NotEqual(t, id, one)
+			erased := use(t, client, "delete_memory", object{"id": one, "erase": true})
+			assert.Equal(t, !c.gone, erased.failed, "one memory is erased after the same question")
 			res := use(t, client, "forget", c.args)
 			assert.Contains(t, res.text, c.says, "%s, %s", c.name, version)
 			assert.Equal(t, !c.gone, res.failed)
