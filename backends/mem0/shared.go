@@ -20,7 +20,7 @@ import (
 
 // Promote shares one fact of a person with the workspace that the scope names, and returns
 // it as the workspace holds it. Who said it stays visible: the copy keeps its origin, with
-// the user's id as the speaker where there is no name, and Scope.UserID. Secrets in it are
+// the user's id as the speaker, and Scope.UserID. Secrets in it are
 // redacted. The person's own fact stays as it is, and their searches find it once. The copy
 // of a fact that changes stays: delete it, and promote the fact that replaced it. A repeat
 // changes nothing.
@@ -70,7 +70,7 @@ func (b *Backend) copyFor(p, team backends.Partition, m *backends.Memory) backen
 	c := m.Clone()
 	c.ID, c.Text = copyID(p, team, m.ID), redact.Text(m.Text)
 	c.Scope.Workspace = team.ID
-	c.Origin.Speaker = cmp.Or(c.Origin.Speaker, p.ID)
+	c.Origin.Speaker = cmp.Or(backends.SpeakerName(p.ID), "member") // whoever else is named in it
 	c.Metadata, _ = redact.Value(c.Metadata, redact.Text).(map[string]any)
 	keeper.SetMeta(&c, backends.MetaPromotedFrom, m.ID)
 	c.Supersedes, c.Version = "", 0

@@ -237,7 +237,7 @@ func episodes(scope backends.Scope, session string, entries []store.Entry) []bac
 		}
 		m := backends.Memory{Kind: backends.KindEpisode, Text: text, Scope: scope, Observed: e.Time}
 		m.Scope.AgentID = e.AgentID
-		m.Origin = backends.Origin{Session: session, Turn: e.Turn, MessageIDs: []string{e.ID}, Role: string(e.Role), Speaker: e.Name}
+		m.Origin = backends.Origin{Session: session, Turn: e.Turn, MessageIDs: []string{e.ID}, Role: string(e.Role), Speaker: backends.SpeakerName(e.Name)}
 		out = append(out, m)
 	}
 	return out

@@ -24,17 +24,20 @@ type phrases struct {
 	user, assistant, noted string
 	before, ended          string // followed by what was before and the date; by the date
 	until                  string
+	tool, document, pasted string // whose words a fact has
 }
 
 var english = phrases{
 	headings: [5]string{"Known facts:", "What was said:", "Inferred from several memories:", "From documents:", "Experience:"},
 	user:     "user", assistant: "assistant", noted: "noted by the assistant",
+	tool: "tool", document: "document", pasted: "pasted text",
 	before: " (before: ", until: ", until ", ended: " (no longer holds since ",
 }
 
 var chinese = phrases{
 	headings: [5]string{"已知事实：", "说过的话：", "由多条记忆推断：", "文档内容：", "经验："},
 	user:     "用户", assistant: "助手", noted: "助手的笔记",
+	tool: "工具", document: "文档", pasted: "粘贴的文字",
 	before: "（之前：", until: "，至 ", ended: "（已不再成立，自 ",
 }
 
@@ -166,6 +169,18 @@ func closing(l backends.Language) string {
 
 func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
+// source returns whose words a fact has that no user said.
+func (p *phrases) source(of string) string {
+	kind, name, _ := strings.Cut(of, " ")
+	switch name = strings.ReplaceAll(name, ":", " "); {
+	case kind == backends.TrustTool:
+		return strings.TrimSpace(p.tool + " " + name)
+	case name == "":
+		return p.pasted
+	}
+	return p.document + " " + name
+}
+
 // speaker returns who said what a hit says, "" where nobody did; of a document which it is.
 func (p *phrases) speaker(h *backends.Hit) string {
 	o := &h.Origin
@@ -174,8 +189,10 @@ func (p *phrases) speaker(h *backends.Hit) string {
 		return strings.ReplaceAll(h.Citation(), ":", " ")
 	case partOf(h.Kind) > partSaid:
 		return ""
-	case o.Speaker != "":
-		return strings.ReplaceAll(o.Speaker, ":", " ")
+	case o.Source != "" && partOf(h.Kind) != partSaid:
+		return p.source(o.Source)
+	case backends.SpeakerName(o.Speaker) != "":
+		return backends.SpeakerName(o.Speaker)
 	case o.Author == backends.AuthorAgent:
 		return p.noted
 	case o.Role == string(schema.User):

@@ -257,6 +257,7 @@ func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backend
 	m.Origin = backends.Origin{
 		Session: c.Scope.SessionID, Turn: u.Turn, MessageIDs: []string{u.ID}, Role: u.Role, Speaker: u.Speaker, Author: cmp.Or(c.Author, author),
 	}
+	m.Origin.Source = u.source
 	c.refer(&m, u)
 	return m
 }
@@ -293,6 +294,7 @@ func (c *Call) statement(op *Operation) backends.Memory {
 		m.Origin.MessageIDs = append(m.Origin.MessageIDs, u.ID)
 		c.refer(&m, u)
 	}
+	trace(&m, op.from)
 	speakers := slices.DeleteFunc(slices.Clone(op.from), func(u *Utterance) bool { return u.Role != m.Origin.Role })
 	m.Origin.Speaker = shared(speakers, func(u *Utterance) string { return u.Speaker })
 	if err := c.engine.Complete(&m, op); err != nil && len(op.from) > 0 {

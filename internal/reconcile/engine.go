@@ -154,6 +154,7 @@ type Utterance struct {
 	words    string   // what of it may be an episode: nothing of a wish to forget, or of what may repeat that
 	learn    bool     // statements may come from it
 	media    []string // what of it was put into words
+	source   string   // whose words it may repeat: see [backends.Origin].Source
 }
 
 // Begin checks a request and lets through what may be learnt from: not system messages,
@@ -215,12 +216,16 @@ func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool
 	if learn {
 		c.origins = origins
 	}
+	var results returned
 	for i := range messages {
-		m := &messages[i]
+		m, source := &messages[i], ""
+		if m.Message != nil {
+			source = results.next(m.Message)
+		}
 		if m.Message == nil || m.Role != schema.User && m.Role != schema.Assistant || einox.IsNote(m.Message) || einox.IsRetold(m.Message) {
 			continue
 		}
-		u := &Utterance{ID: m.ID, Turn: m.Turn, Role: string(m.Role), Speaker: e.Keeper.Redact(m.Name), Text: einox.Text(m.Message), Time: m.Time}
+		u := &Utterance{ID: m.ID, Turn: m.Turn, Role: string(m.Role), Speaker: backends.SpeakerName(e.Keeper.Redact(m.Name)), Text: einox.Text(m.Message), Time: m.Time, source: source}
 		u.learn = learn && (!e.UsersOnly || m.Role == schema.User || c.Author == backends.AuthorAgent) && m.Extra[memorizedKey] != true
 		if u.Time.IsZero() {
 			u.Time = c.Now

@@ -71,7 +71,7 @@ var (
 // there.
 func planted(statement string, from []*Utterance) bool {
 	return slices.ContainsFunc(from, func(u *Utterance) bool {
-		own, instructions := divide(u.Text)
+		own, _, instructions := divide(u.Text)
 		n := share(statement, instructions)
 		return n >= 0.5 && n > share(statement, own)
 	})
@@ -87,9 +87,8 @@ var introduces = regexp.MustCompile(`(?i)\b(this|these|the following|below)\b|è¿
 // divide returns what a message says itself, and what it pastes or quotes that asks to
 // remember something: lines that begin with >, that stand between fences, or behind a request
 // about them; of the middle of a long message the sentences that ask.
-func divide(message string) (own, instructions string) {
+func divide(message string) (own, pasted, instructions string) {
 	lines, fenced, opened := strings.Split(message, "\n"), false, false
-	pasted := ""
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
 		fence := strings.HasPrefix(line, "```") || strings.HasPrefix(line, `"""`)
@@ -111,7 +110,7 @@ func divide(message string) (own, instructions string) {
 	if instruction.MatchString(pasted) {
 		instructions += pasted
 	}
-	return own, instructions
+	return own, pasted, instructions
 }
 
 // share returns how many of a statement's words a text has, 0 to 1.
