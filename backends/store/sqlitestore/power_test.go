@@ -100,7 +100,7 @@ func everythingIn(t testing.TB, s *sqlitestore.Store) string {
 func TestAPowerLossLosesNothingAcknowledged(t *testing.T) {
 	rounds, losses := 40, 6
 	if os.Getenv("EINOMEM_LONG") == "1" {
-		rounds, losses = 400, 40
+		rounds, losses = 200, 10
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
