@@ -121,6 +121,7 @@ func TestADeletedFactDoesNotComeBackAsWhatWasSaid(t *testing.T) {
 				p.run(t, "first", cfg, func(t *testing.T, mem *middleware.MemoryMiddleware, b *mem0.Backend) {
 					ask(t, as("ann", "s1"), mem, "FACT ann lives in Reykjavik", testkit.Text("Reykjavik is lovely."))
 					ask(t, as("ann", "s1"), mem, "FACT ann has a cat called Mimi", testkit.Text("A lovely name."))
+					ask(t, as("ann", "s2"), mem, "Where do I live?", testkit.Text(`You told me once: "Ann lives in Reykjavik", a lovely town.`))
 					require.NoError(t, mem.Flush(t.Context()))
 					require.NoError(t, remove(t.Context(), mem, b, factOf(t, b, "Reykjavik")))
 					notesLack(t, mem, "Reykjavik")

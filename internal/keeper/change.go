@@ -45,7 +45,9 @@ func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.U
 		batch, err := k.change(ctx, rec, r)
 		if err == nil && rec.Text != former { // else the turn that taught it says what it said before
 			var silenced []store.Mutation
-			silenced, err = k.silence(ctx, p, map[string]bool{rec.ID: true}, &rec.Memory)
+			was := rec.Memory
+			was.Text = former
+			silenced, err = k.silence(ctx, p, map[string]bool{rec.ID: true}, &was)
 			batch.Mutations = append(batch.Mutations, silenced...)
 		}
 		if err != nil {

@@ -6,11 +6,13 @@ package keeper
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // A turn is silent once a person deleted or changed what it taught: nothing shows it or learns
@@ -73,8 +75,8 @@ func (k *Keeper) Silent(ctx context.Context, p backends.Partition, origins ...ba
 	return func(o backends.Origin) bool { return marked.has(&o) }, err
 }
 
-// taught returns the turns that taught memories, as far as a person said them in the partition, and
-// their episodes.
+// taught returns the turns that taught memories, as far as a person said them in the partition, those
+// of answers that quote them, and the episodes of both.
 func (k *Keeper) taught(ctx context.Context, p backends.Partition, memories ...*backends.Memory) (turns places, episodes []*backends.Memory, err error) {
 	turns = places{}
 	for _, m := range memories {
@@ -97,7 +99,38 @@ func (k *Keeper) taught(ctx context.Context, p backends.Partition, memories ...*
 			turns.add(&m.Origin)
 		}
 	}
+	quotes := slices.DeleteFunc(quoting(all, slices.Concat(memories, episodes)), func(m *backends.Memory) bool { return turns.has(&m.Origin) })
+	for _, m := range quotes {
+		turns.add(&m.Origin)
+	}
+	episodes = append(episodes, quotes...)
 	return turns, episodes, err
+}
+
+// How long a text is, in bytes, that an answer does not hold by coincidence, and of how many of
+// them answers are searched for.
+const quoteFrom, mostQuoted = 12, 100
+
+// quoting returns the answers that hold the whole text of a memory, or of what a user said.
+func quoting(all, said []*backends.Memory) (answers []*backends.Memory) {
+	var texts []string
+	for _, m := range said {
+		if s := text.Fold(m.Text); len(s) >= quoteFrom && m.Origin.Role != string(schema.Assistant) {
+			texts = append(texts, s)
+		}
+	}
+	if len(texts) == 0 || len(texts) > mostQuoted {
+		return nil
+	}
+	for _, m := range all {
+		if m.Kind == backends.KindEpisode && m.Origin.Role == string(schema.Assistant) {
+			s := text.Fold(m.Text)
+			if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(s, t) }) {
+				answers = append(answers, m)
+			}
+		}
+	}
+	return answers
 }
 
 // silence returns the mutations that silence the turns which taught memories. gone are the ids of
