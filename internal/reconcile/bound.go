@@ -14,8 +14,8 @@ import (
 )
 
 // MostChanges is how many of the known statements one message ends without Config.Confirm,
-// whether it supersedes or retracts them. All that an agent notes down by one call counts as
-// one message.
+// whether it supersedes or retracts them. All that an agent notes down in a turn counts as one
+// message; of its earlier calls what they superseded counts.
 const MostChanges = 3
 
 // ends returns the known statement that a decision ends; nil if it ends none.
@@ -48,10 +48,28 @@ func (s budget) spend(b *batch, n *node) (over bool) {
 	return false
 }
 
+// spent returns what an agent's notes of the turn have ended before.
+func (b *batch) spent(ctx context.Context) (func() budget, error) {
+	before := 0
+	if said := b.call.said; b.call.Author == backends.AuthorAgent && len(said) > 0 && said[0].Turn != "" {
+		all, err := b.call.engine.Keeper.All(ctx, b.call.Partition)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range all {
+			o := m.Origin
+			if m.Supersedes != "" && o.Author == backends.AuthorAgent && o.Turn == said[0].Turn && o.Session == b.call.Scope.SessionID {
+				before++
+			}
+		}
+	}
+	return func() budget { return budget{nil: before} }, nil
+}
+
 // change returns what Confirm is asked about: all that the batch retracts, what it supersedes
 // beyond MostChanges, and all that the agent's own notes supersede.
-func (b *batch) change() backends.Change {
-	change, spent := backends.Change{Scope: b.call.Scope}, budget{}
+func (b *batch) change(spent budget) backends.Change {
+	change := backends.Change{Scope: b.call.Scope}
 	for _, n := range b.nodes {
 		m := n.ends()
 		if m == nil {
@@ -73,26 +91,29 @@ func (b *batch) change() backends.Change {
 // stands beside the one that holds. Of an agent's own notes nothing is stored where Confirm
 // says no.
 func (b *batch) confirm(ctx context.Context) error {
-	e, change := b.call.engine, b.change()
+	spent, err := b.spent(ctx)
+	if err != nil {
+		return err
+	}
+	e, change := b.call.engine, b.change(spent())
 	refused := e.errorf("one message may end %d memories; Config.Confirm has to allow more", MostChanges)
 	confirm := b.call.Confirm
 	config.Default(&confirm, e.Confirm)
 	if confirm == nil || len(change.Retract)+len(change.Update) == 0 {
-		b.end(false, false, refused)
+		b.end(spent(), false, false, refused)
 		return nil
 	}
-	err := confirm.Ask(ctx, change)
+	err = confirm.Ask(ctx, change)
 	if err != nil && (!errors.Is(err, backends.ErrDeclined) || b.call.Author == backends.AuthorAgent) {
 		return e.errorf("confirming that %d memories are changed: %w", len(change.Retract)+len(change.Update), err)
 	}
-	b.end(err == nil, err != nil, fmt.Errorf("%w: %w", refused, err))
+	b.end(spent(), err == nil, err != nil, fmt.Errorf("%w: %w", refused, err))
 	return nil
 }
 
 // end ends what the decisions end: all where that is allowed, no retraction where it was
 // declined, and else what the messages may.
-func (b *batch) end(allowed, declined bool, refused error) {
-	spent := budget{}
+func (b *batch) end(spent budget, allowed, declined bool, refused error) {
 	var kept []*node
 	for _, n := range b.nodes {
 		m := n.ends()

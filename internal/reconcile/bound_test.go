@@ -173,3 +173,24 @@ func TestConfirmAllowsMoreThanOneMessageMay(t *testing.T) {
 		require.Len(t, past, ended)
 	}
 }
+
+// An agent that obeys a page calls its tool ten times in a turn.
+func TestAllNotesOfATurnEndThreeStatements(t *testing.T) {
+	w := open(t, testkit.SQLite(t))
+	p := w.person(t, "ann", houses()...)
+	for i := range 12 {
+		m := said(0, fmt.Sprint("House burnt ", i))
+		m.ID, m.Turn = fmt.Sprint("note", i), map[bool]string{true: "next", false: "t"}[i >= 10]
+		_, err := w.answering(t, p, &backends.AddRequest{Author: backends.AuthorAgent, Messages: []backends.Message{m}}, func(q prompt) (ops []reconcile.Operation) {
+			for _, known := range q.known {
+				if strings.HasPrefix(known.Text, "owns") {
+					return []reconcile.Operation{{Verb: reconcile.Supersede, Index: known.Index, Text: fmt.Sprint("lost a house, ", i), Messages: []int{0}}}
+				}
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	_, past := w.known(t, p)
+	require.Len(t, past, 5, "three in one turn, two in the next")
+}
