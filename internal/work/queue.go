@@ -227,23 +227,26 @@ func (q *Queue[K, V]) failed(k K, counts bool) {
 }
 
 // List works on keys as they come due: some keys at the same time, each in one goroutine at
-// a time, and once more if it was added meanwhile. Make one with [NewList]. It is safe for
-// concurrent use. Close it: it owns goroutines.
+// a time, and once more if it was added meanwhile. Keys that wait take no goroutine. Make one
+// with [NewList]. It is safe for concurrent use. Close it: it owns goroutines.
 type List[K comparable] struct {
 	do      func(K)
-	slots   chan struct{}
+	most    int // workers
 	locks   Locks[K]
-	working sync.WaitGroup
+	working sync.WaitGroup // workers, and keys that wait for their lock
 
-	mu     sync.Mutex
-	timers map[K]*time.Timer // of the keys that are to be worked on
-	closed bool
+	mu      sync.Mutex
+	timers  map[K]*time.Timer // of the keys that are not due yet
+	due     map[K]bool        // keys that are due and not worked on
+	ready   []K               // of them, those that wait for a worker
+	workers int
+	closed  bool
 }
 
 // NewList returns an empty list, which calls do for the keys that are due, at most n of
 // them at the same time.
 func NewList[K comparable](n int, do func(K)) *List[K] {
-	return &List[K]{do: do, slots: make(chan struct{}, n), timers: make(map[K]*time.Timer)}
+	return &List[K]{do: do, most: n, timers: make(map[K]*time.Timer), due: make(map[K]bool)}
 }
 
 // Add makes k due now.
@@ -254,11 +257,26 @@ func (l *List[K]) Add(k K) { l.AddAfter(k, 0) }
 func (l *List[K]) AddAfter(k K, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || !l.stop(k) {
+	if l.closed || l.due[k] {
 		return
 	}
-	l.working.Add(1)
-	l.timers[k] = time.AfterFunc(d, func() { l.work(k) })
+	l.stop(k)
+	if d <= 0 {
+		l.due[k] = true
+		l.enter(k)
+		return
+	}
+	var t *time.Timer
+	t = time.AfterFunc(d, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.timers[k] == t { // else it was forgotten
+			delete(l.timers, k)
+			l.due[k] = true
+			l.enter(k)
+		}
+	})
+	l.timers[k] = t
 }
 
 // Cancel forgets an earlier AddAfter of k.
@@ -278,7 +296,7 @@ func (l *List[K]) Lock(ctx context.Context, k K) (unlock func(), err error) {
 func (l *List[K]) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed = true
+	l.closed, l.ready = true, nil
 	for k := range l.timers {
 		l.stop(k)
 	}
@@ -287,13 +305,42 @@ func (l *List[K]) Close() {
 // Wait waits for what was being worked on when the list was closed.
 func (l *List[K]) Wait() { l.working.Wait() }
 
-// work works on a key that is due, once it is free and there is room.
-func (l *List[K]) work(k K) {
+// enter hands a key to a worker, a new one if there may be another. The caller holds mu.
+func (l *List[K]) enter(k K) {
+	if l.ready = append(l.ready, k); l.workers < l.most {
+		l.workers++
+		l.working.Add(1)
+		go l.run()
+	}
+}
+
+// run works on the keys that wait for a worker.
+func (l *List[K]) run() {
 	defer l.working.Done()
-	unlock := l.enter(k)
-	defer func() { unlock(); <-l.slots }()
+	for {
+		l.mu.Lock()
+		if len(l.ready) == 0 {
+			l.workers--
+			l.mu.Unlock()
+			return
+		}
+		k := l.ready[0]
+		l.ready = l.ready[1:]
+		l.mu.Unlock()
+		if unlock, ok := l.locks.TryLock(k); ok {
+			l.work(k, unlock)
+			continue
+		}
+		l.working.Add(1)
+		go l.await(k) // beside the workers: other keys do not wait for this one
+	}
+}
+
+// work works on a key that is due, whose lock it gives back.
+func (l *List[K]) work(k K, unlock func()) {
+	defer unlock()
 	l.mu.Lock()
-	delete(l.timers, k)
+	delete(l.due, k)
 	closed := l.closed
 	l.mu.Unlock()
 	if !closed {
@@ -301,31 +348,23 @@ func (l *List[K]) work(k K) {
 	}
 }
 
-// enter waits for room and for the key. While it waits for one of them it does not hold the
-// other: neither other keys nor callers of Lock wait for both.
-func (l *List[K]) enter(k K) (unlock func()) {
-	for {
-		l.slots <- struct{}{}
-		if unlock, ok := l.locks.TryLock(k); ok {
-			return unlock
-		}
-		<-l.slots
-		if free, err := l.locks.Lock(context.Background(), k); err == nil { // which does not end
-			free()
-		}
+// await hands a key over again once it is not locked.
+func (l *List[K]) await(k K) {
+	defer l.working.Done()
+	if free, err := l.locks.Lock(context.Background(), k); err == nil { // which does not end
+		free()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.enter(k)
 	}
 }
 
-// stop forgets a key that is not due yet, and reports whether it is not due.
-func (l *List[K]) stop(k K) bool {
-	t := l.timers[k]
-	if t == nil {
-		return true
+// stop forgets a key that is not due yet.
+func (l *List[K]) stop(k K) {
+	if t := l.timers[k]; t != nil {
+		t.Stop()
+		delete(l.timers, k)
 	}
-	if !t.Stop() {
-		return false
-	}
-	delete(l.timers, k)
-	l.working.Done()
-	return true
 }

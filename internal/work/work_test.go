@@ -256,3 +256,30 @@ func TestReportReportsTheStageAndOutlivesAPanic(t *testing.T) {
 		work.Report(t.Context(), func(context.Context, string, error) { panic("callback") }, "search", errors.New("down"))
 	})
 }
+
+func TestKeysThatWaitTakeNoGoroutine(t *testing.T) {
+	const keys, workers = 10_000, 3
+	var done atomic.Int64
+	blocked, begun := make(chan struct{}), make(chan struct{}, keys)
+	l := work.NewList(workers, func(int) {
+		begun <- struct{}{}
+		<-blocked
+		done.Add(1)
+	})
+	before := runtime.NumGoroutine()
+	for k := range keys {
+		l.AddAfter(k, time.Duration(k%2)*time.Microsecond)
+	}
+	for range workers {
+		<-begun
+	}
+	unlock, err := l.Lock(t.Context(), keys)
+	require.NoError(t, err)
+	l.Add(keys)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+workers+1 }, 10*time.Second, time.Millisecond)
+	unlock()
+	close(blocked)
+	require.Eventually(t, func() bool { return done.Load() == keys+1 }, 10*time.Second, time.Millisecond)
+	l.Close()
+	l.Wait()
+}
