@@ -6,6 +6,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/keeper"
 )
 
@@ -72,6 +74,7 @@ type frame struct {
 	cfg            Config
 	server         server
 	http           http.Client
+	circuit        *fault.Breaker // of searches: a server that is down costs its time once
 	header, prefix string // of the key
 	whose          func(backends.Scope) (backends.Partition, error)
 	// textsAlone says that the server learns texts, and keeps nothing else: neither metadata,
@@ -84,6 +87,7 @@ func newFrame(name string, cfg *Config) *frame {
 	config.Default(&f.cfg.Timeout, 30*time.Second)
 	config.Default(&f.cfg.MaxRetries, 3)
 	config.Default(&f.cfg.Clock, backends.SystemClock)
+	f.circuit = fault.NewBreaker(name, 1, backends.SystemClock)
 	return f
 }
 
@@ -116,7 +120,8 @@ func (f *frame) nameOf(p backends.Partition) string {
 
 var safe = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
 
-// Search implements backends.Backend.
+// Search implements backends.Backend. Of a server that is down it returns what the log has,
+// and Degraded; then the server is left alone for a second, and ever longer, up to a minute.
 func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	if r == nil || r.TopK < 0 || r.TopK > maxTopK || !r.AsOf.IsZero() || !r.KnownAt.IsZero() {
 		return nil, f.errorf("searching", backends.ErrInvalid, "no request, TopK above %d, or AsOf or KnownAt, which the server cannot answer", maxTopK)
@@ -138,9 +143,9 @@ func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	if q.Filter != nil || len(q.Kinds) > 0 { // the server knows neither
 		wide.TopK = min(4*q.TopK, maxTopK)
 	}
-	hits, err := f.server.search(ctx, p, &wide)
-	if err != nil {
-		return nil, err
+	hits, failed := find(ctx, f, func(ctx context.Context) ([]backends.Hit, error) { return f.server.search(ctx, p, &wide) })
+	if hides(failed, &q) {
+		return nil, failed
 	}
 	now := f.cfg.Clock()
 	hits = slices.DeleteFunc(hits, func(h backends.Hit) bool {
@@ -154,7 +159,32 @@ func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 		}
 		hits = backends.MergeHits(hits, said.Hits)
 	}
-	return &backends.SearchResponse{Hits: hits[:min(len(hits), q.TopK)]}, nil
+	return &backends.SearchResponse{Hits: hits[:min(len(hits), q.TopK)], Degraded: failed}, nil
+}
+
+// find calls search, which asks the server, unless that is down. It leaves a quarter of the
+// caller's time for what the log has.
+func find[T any](ctx context.Context, f *frame, search func(context.Context) (T, error)) (T, error) {
+	limit := f.cfg.Timeout
+	if until, ok := ctx.Deadline(); ok {
+		limit = min(limit, until.Sub(backends.SystemClock())*3/4)
+	}
+	type answer struct {
+		out     T
+		refused error // by a server that is there: others may be served
+	}
+	a, err := fault.Call(ctx, f.circuit, limit, func(ctx context.Context) (a answer, err error) {
+		if a.out, err = search(ctx); errors.Is(err, backends.ErrDenied) {
+			a.refused, err = err, nil
+		}
+		return a, err
+	})
+	return a.out, cmp.Or(err, a.refused)
+}
+
+// hides reports whether what the log has is not shown because of a failed search.
+func hides(failed error, r *backends.SearchRequest) bool {
+	return failed != nil && (len(r.Beside) == 0 || !errors.Is(failed, backends.ErrUnavailable))
 }
 
 // notLearnt ranks what the log has and the server does not know yet.

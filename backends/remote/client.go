@@ -49,8 +49,9 @@ type call struct {
 	method  string
 	path    string
 	query   url.Values
-	in, out any  // JSON; nil for none
-	learns  bool // the server's model works: it gets more time, and a repeat may store twice
+	in, out any   // JSON; nil for none
+	failed  error // of the last try that got no answer
+	learns  bool  // the server's model works: it gets more time, and a repeat may store twice
 }
 
 // do makes a call. Errors have a sentinel, and neither the key nor the body of the request.
@@ -100,7 +101,7 @@ func (f *frame) send(ctx context.Context, c *call, body any) (status int, answer
 	}
 	resp, err := retrying.Do(req)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, cmp.Or(c.failed, err) // of the time that ran out it says the cause
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -110,6 +111,9 @@ func (f *frame) send(ctx context.Context, c *call, body any) (status int, answer
 // retry is retryablehttp's policy, within the deadline. What a model learns from is repeated
 // only where the server refused it for its rate.
 func (c *call) retry(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	if err != nil && ctx.Err() == nil {
+		c.failed = err
+	}
 	again, _ := retryablehttp.DefaultRetryPolicy(ctx, resp, err)
 	if c.learns {
 		again = again && resp != nil && resp.StatusCode == http.StatusTooManyRequests

@@ -26,16 +26,35 @@ func NewEinomem(cfg *Config) (*Einomem, error) {
 	return e, e.connect("Authorization", "Bearer ")
 }
 
-// Search implements backends.Backend. What is not learnt yet goes along, and is ranked there.
+// Search implements backends.Backend. What is not learnt yet goes along, and is ranked there;
+// of a server that is down it is what is found, with Degraded.
 func (e *Einomem) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	out, failed := find(ctx, e.frame, func(ctx context.Context) (*backends.SearchResponse, error) { return e.search(ctx, r) })
+	if failed == nil || hides(failed, r) {
+		return out, failed
+	}
+	p, err := e.whose(r.Scope)
+	if err != nil {
+		return nil, err
+	}
+	if out, err = e.notLearnt(ctx, p, r); err == nil {
+		out.Degraded = failed
+	}
+	return out, err
+}
+
+func (e *Einomem) search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	out, err := ask[struct {
 		backends.SearchResponse
 		Degraded string
 	}](ctx, e, r.Scope, call{doing: "searching", method: http.MethodPost, path: "/search", in: r})
-	if out.Degraded != "" {
+	if out != nil && out.Degraded != "" {
 		out.SearchResponse.Degraded = errors.New(out.Degraded)
 	}
-	return &out.SearchResponse, err
+	if err != nil {
+		return nil, err
+	}
+	return &out.SearchResponse, nil
 }
 
 // Add implements backends.Backend. With an IdempotencyKey a repeat is harmless.

@@ -87,13 +87,54 @@ func TestNothingListensIsUnavailable(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
 	b := must(remote.NewMem0(config(srv.URL+"/base", nil)))(t)
-	_, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
-	require.ErrorIs(t, err, backends.ErrUnavailable)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "x"})
+	_, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "x"})
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, backends.ErrUnavailable)
+	_, err = b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+}
+
+// down returns an address where nothing listens, or where nobody answers.
+func down(t *testing.T, hangs bool) string {
+	if !hangs {
+		srv := httptest.NewServer(http.NotFoundHandler())
+		srv.Close()
+		return srv.URL
+	}
+	held := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-held }))
+	t.Cleanup(func() { close(held); srv.Close() })
+	return srv.URL
+}
+
+func TestAServerThatIsDownHidesNothingOfTheLog(t *testing.T) {
+	for name, open := range map[string]func(*remote.Config) (backends.Backend, error){
+		"mem0":    func(c *remote.Config) (backends.Backend, error) { return remote.NewMem0(c) },
+		"einomem": func(c *remote.Config) (backends.Backend, error) { return remote.NewEinomem(c) },
+	} {
+		for says, hangs := range map[string]bool{"connection refused": false, "no answer within": true} {
+			b := must(open(&remote.Config{BaseURL: down(t, hangs)}))(t) // it retries
+			r := &backends.SearchRequest{Scope: ann, Query: "Where does Ann live?", Beside: []backends.Memory{
+				{ID: "1", Kind: backends.KindEpisode, Text: "Ann lives in Oslo.", Scope: ann},
+			}}
+			ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
+			for n := range 20 { // the first search takes the time, the others none
+				found, err := b.Search(ctx, r)
+				require.NoError(t, err, "%s, %d", name, n)
+				require.Len(t, found.Hits, 1)
+				require.ErrorIs(t, found.Degraded, backends.ErrUnavailable)
+				require.ErrorContains(t, found.Degraded, says, name)
+			}
+			require.NoError(t, ctx.Err(), name)
+			r.Beside = nil
+			_, err := b.Search(ctx, r)
+			require.ErrorIs(t, err, backends.ErrUnavailable)
+			require.ErrorContains(t, err, says, name)
+			cancel()
+		}
+	}
 }
 
 // Page 404s of a proxy do not mean that a memory is not there.
