@@ -47,6 +47,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -95,6 +96,11 @@ type Config struct {
 	// text-embedding-3 and later models can shorten theirs. Optional. Defaults to
 	// the model's own.
 	Dimensions int
+
+	// ErrorText says that errors have the service's own message, which may quote what was
+	// sent, and so what users said. They stand in logs and in Health. Optional. Without it
+	// errors have the status and the code.
+	ErrorText bool
 }
 
 // FromEnv returns the configs of the chat model and the embedder that the
@@ -120,6 +126,7 @@ func env(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 type client struct {
 	*api.Client
 	key     string // to redact it
+	quotes  bool   // Config.ErrorText
 	timeout time.Duration
 }
 
@@ -127,7 +134,7 @@ func newClient(c *Config) (*client, error) {
 	if c == nil || strings.TrimSpace(c.Model) == "" {
 		return nil, fmt.Errorf("openai: %w: a config with a Model is required", backends.ErrInvalid)
 	}
-	out := &client{key: strings.TrimSpace(c.APIKey), timeout: cmp.Or(c.Timeout, defaultTimeout)}
+	out := &client{quotes: c.ErrorText, key: strings.TrimSpace(c.APIKey), timeout: cmp.Or(c.Timeout, defaultTimeout)}
 	config := api.DefaultConfig(out.key)
 	config.BaseURL = cmp.Or(c.BaseURL, config.BaseURL)
 	if u, err := url.Parse(config.BaseURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -158,6 +165,10 @@ var errTimeout = errors.New("no answer in time")
 // failure returns the caller's error for err, which is go-openai's or wraps a
 // sentinel already. Others are not wrapped: they may repeat the API key.
 func (c *client) failure(ctx context.Context, doing string, err error) error {
+	return fault.Told(c.told(ctx, doing, err))
+}
+
+func (c *client) told(ctx context.Context, doing string, err error) error {
 	var answer *api.APIError
 	var page *api.RequestError // an answer that is not the API's, such as a proxy's
 	if errors.As(err, &page) {
@@ -169,7 +180,7 @@ func (c *client) failure(ctx context.Context, doing string, err error) error {
 	case errors.Is(err, backends.ErrModel), errors.Is(err, backends.ErrDimension):
 		return fmt.Errorf("openai: %s: %w", doing, err)
 	case isAnswer:
-		text, sentinel = fromAPI(answer)
+		text, sentinel = c.fromAPI(answer)
 	case errors.Is(context.Cause(ctx), errTimeout):
 		text = fmt.Sprintf("no answer within %s: raise Timeout if the model needs longer", c.timeout)
 	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the service's fault
@@ -196,7 +207,7 @@ var hints = map[int]string{
 
 // fromAPI returns the text and the sentinel for a failure that the API reports:
 // by a status or, with status 0, inside a stream.
-func fromAPI(e *api.APIError) (text string, sentinel error) {
+func (c *client) fromAPI(e *api.APIError) (text string, sentinel error) {
 	status, hint := e.HTTPStatusCode, hints[e.HTTPStatusCode]
 	if e.Code == "insufficient_quota" {
 		hint = hints[http.StatusPaymentRequired]
@@ -209,5 +220,18 @@ func fromAPI(e *api.APIError) (text string, sentinel error) {
 		e.Code = e.Type
 	}
 	text = fmt.Sprintf("status %d (%v): %s%s", status, e.Code, e.Message, hint)
-	return text, fault.Sentinel(kind, text)
+	if sentinel = fault.Sentinel(kind, text); !c.quotes {
+		text = fmt.Sprintf("status %d%s%s", status, code(e), hint)
+	}
+	return text, sentinel
 }
+
+// code returns what the API calls a failure, if it is a name: another text may quote.
+func code(e *api.APIError) string {
+	if name := fmt.Sprint(e.Code); named.MatchString(name) {
+		return " (" + name + ")"
+	}
+	return ""
+}
+
+var named = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)

@@ -72,7 +72,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // config is for a service on a local port, or for one without a network.
 func (s *service) config() *openai.Config {
-	c := &openai.Config{APIKey: secret, BaseURL: s.url, Model: "test-model", MaxRetries: -1}
+	c := &openai.Config{APIKey: secret, BaseURL: s.url, Model: "test-model", MaxRetries: -1, ErrorText: true}
 	if s.url == "" {
 		c.HTTPClient, c.MaxRetries = &http.Client{Transport: s}, 3
 	}
@@ -141,6 +141,30 @@ func TestErrorsNameTheCauseAndTheWayOut(t *testing.T) {
 			assert.NotContains(t, fmt.Sprintf("%+v %#v", err, err), secret)
 			assert.Less(t, len(err.Error()), 400)
 		})
+	}
+}
+
+func TestErrorsQuoteTheServiceOnlyWhereAskedTo(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"message": reply(400, `{"error":{"message":"refused: my secret is ZEBRA","code":"content_filter"}}`),
+		"code":    reply(400, `{"error":{"message":"no","code":"my secret is ZEBRA"}}`),
+		"type":    reply(400, `{"error":{"message":"no","type":"my secret is ZEBRA"}}`),
+		"page":    reply(502, `<p>my secret is ZEBRA`),
+	} {
+		s := serve(t, answer)
+		for _, quoted := range []bool{true, false} {
+			c := s.config()
+			c.ErrorText = quoted
+			m, err := openai.NewChatModel(t.Context(), c)
+			require.NoError(t, err)
+			_, err = m.Generate(t.Context(), []*schema.Message{schema.UserMessage("my secret is ZEBRA")})
+			require.ErrorContains(t, err, "status ", name)
+			require.Equal(t, quoted, strings.Contains(fmt.Sprintf("%+v %#v", err, err), "ZEBRA"), "%s: %v", name, err)
+			e, err := openai.NewEmbedder(t.Context(), c)
+			require.NoError(t, err)
+			_, err = e.EmbedStrings(t.Context(), []string{"ZEBRA"})
+			require.Equal(t, quoted, strings.Contains(err.Error(), "ZEBRA"), "%s: %v", name, err)
+		}
 	}
 }
 

@@ -150,7 +150,7 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 	raw, err := r.config.Embedder.EmbedStrings(einox.Detach(ctx, cmp.Or(name, "Embedder"), components.ComponentOfEmbedding), texts)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, fault.Quiet(err)
 	case len(raw) != len(texts):
 		return nil, fmt.Errorf("%w: the embedder returned %d vectors", backends.ErrUnavailable, len(raw))
 	}

@@ -51,6 +51,10 @@ type Config struct {
 	OnError func(ctx context.Context, stage string, err error)
 	Clock   backends.Clock // Optional. Defaults to backends.SystemClock.
 
+	// ErrorText says that errors have the server's own reason, which may quote what was sent,
+	// and so what users said. Optional. Without it errors have the status.
+	ErrorText bool
+
 	Platform bool // For mem0. BaseURL is the platform, such as "https://api.mem0.ai".
 }
 
@@ -75,7 +79,7 @@ type frame struct {
 	server         server
 	http           http.Client
 	circuit        *fault.Breaker // of searches: a server that is down costs its time once
-	header, prefix string // of the key
+	header, prefix string         // of the key
 	whose          func(backends.Scope) (backends.Partition, error)
 	// textsAlone says that the server learns texts, and keeps nothing else: neither metadata,
 	// nor which agent learnt a memory, which filters then do not ask for.

@@ -136,8 +136,8 @@ var errDenied = fmt.Errorf("%w (%w): set APIKey to a key that may do this", back
 // codes are those of another einomem: the 404 of a proxy says nothing of a memory.
 var codes = map[string]error{"not_found": backends.ErrNotFound, "conflict": backends.ErrConflict, "forgotten": backends.ErrForgotten}
 
-// refused returns the error for a status, with the server's reason if that is a text: a list
-// repeats what was sent.
+// refused returns the error for a status, with Config.ErrorText also with the server's reason
+// if that is a text: a list repeats what was sent.
 func (f *frame) refused(c *call, status int, answer []byte) error {
 	var said struct {
 		Detail, Error any
@@ -149,6 +149,9 @@ func (f *frame) refused(c *call, status int, answer []byte) error {
 		reason = http.StatusText(status)
 	}
 	sentinel := cmp.Or(codes[said.Code], statuses[status], fault.Sentinel(status, reason))
+	if !f.cfg.ErrorText {
+		reason = cmp.Or(said.Code, http.StatusText(status))
+	}
 	return f.errorf(c.doing, sentinel, "status %d: %.300s", status, reason)
 }
 

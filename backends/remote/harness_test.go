@@ -105,7 +105,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 
 // config is for a server, with a clock that stands.
 func config(url string, failures *testkit.Failures) *remote.Config {
-	c := &remote.Config{BaseURL: url, APIKey: key, MaxRetries: -1, Clock: testkit.NewClock().Now}
+	c := &remote.Config{BaseURL: url, APIKey: key, MaxRetries: -1, ErrorText: true, Clock: testkit.NewClock().Now}
 	if failures != nil {
 		c.OnError = failures.Add
 	}

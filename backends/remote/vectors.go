@@ -60,7 +60,7 @@ func (v *Vectors) search(ctx context.Context, p backends.Partition, r *backends.
 	defer cancel()
 	docs, err := v.in.Retriever.Retrieve(ctx, r.Query, append(v.in.Filter(p), retriever.WithTopK(r.TopK))...)
 	if err != nil {
-		return nil, fmt.Errorf("vectors: searching: %w", fault.Of(err))
+		return nil, fmt.Errorf("vectors: searching: %w", fault.Quiet(err))
 	}
 	var rows []row
 	for _, d := range docs {
@@ -88,7 +88,7 @@ func (v *Vectors) add(ctx context.Context, p backends.Partition, r *backends.Add
 	ctx, cancel := context.WithTimeout(ctx, v.cfg.Timeout)
 	defer cancel()
 	if _, err := v.in.Indexer.Store(ctx, docs); err != nil {
-		return nil, fmt.Errorf("vectors: storing: %w", fault.Of(err))
+		return nil, fmt.Errorf("vectors: storing: %w", fault.Quiet(err))
 	}
 	return items, nil
 }

@@ -56,7 +56,7 @@ func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
 		}
 	}
 	if len(d.bad) > 0 && d.good == 0 {
-		return nil, fmt.Errorf("entry %s: %w", d.bad[0].Raw, d.bad[0].Err)
+		return nil, &entryError{d.bad[0].Err, d.bad[0].Raw}
 	}
 	a.Bad = d.bad
 	return &a, nil
@@ -290,3 +290,11 @@ func example(t reflect.Type, tag reflect.StructTag) string {
 	}
 	return "0"
 }
+
+// entryError is an entry of an answer that cannot be used. Its text does not quote it.
+type entryError struct {
+	error
+	raw string
+}
+
+func (e *entryError) Unwrap() error { return e.error }

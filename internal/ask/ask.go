@@ -170,6 +170,10 @@ func (r *Run) ask(ctx context.Context, q *Question, form string, tool *schema.To
 		if try == 2 {
 			return fmt.Errorf("%s: %w twice: %w", r.model.name, backends.ErrModel, err)
 		}
+		var entry *entryError
+		if errors.As(err, &entry) { // the model may read what it wrote
+			err = fmt.Errorf("entry %s: %w", entry.raw, err)
+		}
 		user = q.User + "\n\n" + phrases[q.Language.For()].refused + " " + err.Error()
 	}
 }
@@ -205,9 +209,9 @@ func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema
 	return fault.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
 		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
 		if err == nil && out == nil {
-			err = errors.New("the model answered nothing")
+			err = fault.Told(errors.New("the model answered nothing"))
 		}
-		return out, err
+		return out, fault.Quiet(err)
 	})
 }
 

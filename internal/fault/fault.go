@@ -7,9 +7,11 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -51,19 +53,69 @@ func Sentinel(status int, text string) error {
 // sentinel of package backends keeps it. [Unclear] does not hold for it, because models and
 // embedders store nothing.
 func Of(err error) error {
-	for _, sentinel := range []error{backends.ErrInvalid, backends.ErrModel, backends.ErrDimension, backends.ErrUnavailable} {
+	for _, sentinel := range sentinels {
 		if errors.Is(err, sentinel) {
-			return &asked{err}
+			return &asked{err: err}
 		}
 	}
-	return &asked{fmt.Errorf("%w: %w", Sentinel(status(err), err.Error()), err)}
+	return &asked{err: fmt.Errorf("%w: %w", Sentinel(status(err), err.Error()), err)}
+}
+
+// Quiet returns an error of a model or an embedder with its sentinel and without its text,
+// which may quote what was sent: what stays is the status, the type, and what the network
+// says. The error itself is in the chain. An error that is [Told], or that a context ended
+// with, keeps its text.
+func Quiet(err error) error {
+	if err == nil || errors.As(err, new(told)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	out, network := Of(err).(*asked), (*net.OpError)(nil)
+	switch n := status(err); {
+	case errors.As(err, &network):
+		out.text = fmt.Sprintf("%v: %v", sentinelOf(out), network)
+	case n != 0:
+		out.text = fmt.Sprintf("%v: status %d of %T", sentinelOf(out), n, leaf(err))
+	default:
+		out.text = fmt.Sprintf("%v: an error of type %T", sentinelOf(out), leaf(err))
+	}
+	return out
+}
+
+// Told marks an error of a model or an embedder whose text quotes nothing.
+func Told(err error) error { return told{err} }
+
+type told struct{ error }
+
+func (t told) Unwrap() error { return t.error }
+
+func sentinelOf(err error) error {
+	for _, sentinel := range sentinels {
+		if errors.Is(err, sentinel) {
+			return sentinel
+		}
+	}
+	return err
+}
+
+// leaf returns the innermost error of a chain.
+func leaf(err error) error {
+	for inner := unwrap(err); len(inner) > 0 && inner[len(inner)-1] != nil; inner = unwrap(err) {
+		err = inner[len(inner)-1]
+	}
+	return err
 }
 
 // asked is an error of a model or an embedder.
-type asked struct{ err error }
+type asked struct {
+	err  error
+	text string // in the place of err's
+}
 
-func (a *asked) Error() string { return a.err.Error() }
+func (a *asked) Error() string { return cmp.Or(a.text, a.err.Error()) }
 func (a *asked) Unwrap() error { return a.err }
+
+// sentinels are what an error of a model or an embedder may be.
+var sentinels = []error{backends.ErrInvalid, backends.ErrModel, backends.ErrDimension, backends.ErrUnavailable}
 
 // Unclear reports whether a call that failed so may have stored something: its answer got
 // lost, or it was cut off. After every other error nothing was stored.

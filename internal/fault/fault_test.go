@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"syscall"
 	"testing"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -75,4 +77,30 @@ func TestUnclearIsWhatMayHaveStoredSomething(t *testing.T) {
 	for _, err := range []error{model, fmt.Errorf("mem0: %w", model), fault.Of(context.DeadlineExceeded), backends.ErrInvalid, backends.ErrModel, errors.New("x")} {
 		assert.False(t, fault.Unclear(err), "%v", err)
 	}
+}
+
+func TestAQuietErrorSaysWhatKindItIsAndQuotesNothing(t *testing.T) {
+	cause := errors.New("context_length_exceeded: ZEBRA")
+	for _, c := range []struct {
+		err, sentinel error
+		says          string
+	}{
+		{fmt.Errorf("asking ZEBRA: %w", &anthropic{401}), backends.ErrUnavailable, "unavailable: status 401 of *fault_test.anthropic"},
+		{gemini{400, "ZEBRA"}, backends.ErrInvalid, "invalid: status 400 of fault_test.gemini"},
+		{cause, backends.ErrInvalid, "invalid: an error of type *errors.errorString"},
+		{fmt.Errorf("ZEBRA: %w", backends.ErrModel), backends.ErrModel, "an error of type"},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, backends.ErrUnavailable, "dial tcp: connection refused"},
+		{fault.Told(errors.New("status 7")), nil, "status 7"},
+		{context.DeadlineExceeded, context.DeadlineExceeded, "deadline"},
+	} {
+		for _, got := range []error{fault.Quiet(c.err), fault.Of(fault.Quiet(c.err)), fault.Quiet(fault.Quiet(c.err))} {
+			require.ErrorIs(t, got, c.err)
+			require.ErrorContains(t, got, c.says)
+			require.NotContains(t, got.Error(), "ZEBRA")
+			if c.sentinel != nil {
+				require.ErrorIs(t, got, c.sentinel)
+			}
+		}
+	}
+	require.NoError(t, fault.Quiet(nil))
 }

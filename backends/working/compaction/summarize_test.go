@@ -418,7 +418,7 @@ func TestAnswers(t *testing.T) {
 		"refusal":           {[]testkit.Reply{testkit.Text("I'm sorry, I can't help with that.")}, "", backends.ErrModel, "no JSON"},
 		"cut off":           {[]testkit.Reply{always(cut)}, "", backends.ErrModel, "cut off"},
 		"too large":         {[]testkit.Reply{long.reply()}, "", backends.ErrModel, "too long: at most 800 characters"},
-		"error":             {[]testkit.Reply{testkit.Fail(errRateLimit)}, "", errRateLimit, "rate limit"},
+		"error":             {[]testkit.Reply{testkit.Fail(errRateLimit)}, "", errRateLimit, "an error of type"},
 		"no message":        {[]testkit.Reply{always(nil)}, "", backends.ErrUnavailable, "answered nothing"},
 		"text, not a call":  {[]testkit.Reply{testkit.Text("```json\n" + harbour.json() + "\n```")}, "- the harbour is closed\n", nil, ""},
 		"nearly JSON":       {[]testkit.Reply{testkit.Text(`{'goal': 'find out about the harbour', facts: ['it's closed',],}`)}, "- it's closed", nil, ""},
