@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
 )
@@ -32,6 +33,7 @@ type Hooks struct {
 	toolNames []string
 	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
 	words     *recall.Words
+	circuit   *fault.Breaker       // of the store where turns are logged
 	ended     func(backends.Scope) // nil: nobody asks when turns end
 }
 
@@ -44,7 +46,7 @@ func New(ctx context.Context, cfg *Config, log *working.Memory, w *window.Window
 	if err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	h := &Hooks{cfg: c, log: log, window: w, tools: tools}
+	h := &Hooks{circuit: fault.NewBreaker("store", 1, backends.SystemClock), cfg: c, log: log, window: w, tools: tools}
 	if h.plan, err = c.Mode.Plan(c.Backend); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}

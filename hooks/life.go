@@ -11,7 +11,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox/adkx"
-	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/internal/fault"
 )
 
 // A turn belongs to the life of its user's partition in which it began (see [store.Begin]):
@@ -19,20 +19,50 @@ import (
 // carry the life, so that it is known after a checkpoint, and in another process.
 
 // beginLife looks up the life that a turn begins in. It runs beside the search. A store that
-// does not answer in time is asked again once the turn is written.
+// does not answer in time is asked again once the turn is written, but for one that hangs: it
+// is probed beside the replies, which do without it until it answers.
 func (h *Hooks) beginLife(ctx context.Context, s backends.Scope) (wait func() string) {
 	p, err := s.Speaker()
 	if err != nil || h.cfg.Sessions == nil {
 		return func() string { return "" }
 	}
+	due, hangs := h.circuit.Open()
+	if hangs != nil && !due {
+		return func() string { return "" }
+	}
+	if due {
+		ctx = context.WithoutCancel(ctx)
+	}
 	found := make(chan string, 1)
-	go func() {
-		within, cancel := h.within(ctx)
-		defer cancel()
-		life, _ := work.Await(within, "store", func() (string, error) { return h.cfg.Sessions.Life(within, p) }) // the search reports that the store is away
-		found <- life
-	}()
+	go func() { found <- h.life(ctx, p) }()
+	if due {
+		return func() string { return "" }
+	}
 	return func() string { return <-found }
+}
+
+// life asks the store. It is the cheapest question, and tells whether the store hangs; other
+// failures are for the search to report.
+func (h *Hooks) life(ctx context.Context, p backends.Partition) string {
+	ask := func(ctx context.Context) (string, error) {
+		life, err := h.cfg.Sessions.Life(ctx, p)
+		if ctx.Err() == nil {
+			err = nil
+		}
+		return life, err
+	}
+	if h.cfg.SearchTimeout < 0 {
+		life, _ := ask(ctx)
+		return life
+	}
+	life, _ := fault.Call(ctx, h.circuit, h.cfg.SearchTimeout*3/4, ask) // before what waits beside it goes on
+	return life
+}
+
+// hangs returns why the store is left alone, nil while it is not.
+func (h *Hooks) hangs() error {
+	_, err := h.circuit.Open()
+	return err
 }
 
 // alive returns ctx for what belongs to the turn.

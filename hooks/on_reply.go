@@ -96,6 +96,10 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 // Config.SearchTimeout even of a backend that does not heed its context. A failure is
 // reported, and finds nothing.
 func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *turn) *schema.Message {
+	if err := h.hangs(); err != nil {
+		h.report(ctx, StageSearch, fmt.Errorf("search for the reply: %w", err))
+		return nil
+	}
 	within, cancel := h.within(ctx)
 	defer cancel()
 	shown := t.visible(h.words) // a search that is given up goes on, while t changes
@@ -301,7 +305,14 @@ func (h *Hooks) write(ctx context.Context, t *working.Turn) (away bool) {
 		}
 		return false
 	}
-	if err := h.inTime(ctx, t, h.log.Append); err != nil {
+	var err error
+	if !h.cfg.AwaitWrite {
+		err = h.hangs()
+	}
+	if err == nil {
+		err = h.inTime(ctx, t, h.log.Append)
+	}
+	if err != nil {
 		if away = isAway(err); away {
 			err = errors.Join(err, h.inTime(ctx, t, h.log.Record))
 		}

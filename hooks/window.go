@@ -28,7 +28,11 @@ func (h *Hooks) loadHistory(ctx context.Context, t *turn) {
 	}
 	within, cancel := h.within(ctx)
 	defer cancel()
-	history, err := h.window.History(within, t.scope)
+	var history []*schema.Message
+	err := h.hangs()
+	if err == nil {
+		history, err = h.window.History(within, t.scope)
+	}
 	if err != nil {
 		h.report(ctx, StageHistory, err)
 		return

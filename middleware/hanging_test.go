@@ -1,0 +1,99 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package middleware_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/middleware"
+)
+
+// hanging is a store whose calls, while it hangs, end when their contexts do.
+type hanging struct {
+	store.Store
+	hangs atomic.Bool
+}
+
+func (h *hanging) wait(ctx context.Context) {
+	for h.hangs.Load() && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (h *hanging) Life(ctx context.Context, p backends.Partition) (string, error) {
+	h.wait(ctx)
+	return h.Store.Life(ctx, p)
+}
+
+func (h *hanging) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
+	h.wait(ctx)
+	return h.Store.Changes(ctx, p, cursor)
+}
+
+func (h *hanging) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
+	h.wait(ctx)
+	return h.Store.Session(ctx, p, id)
+}
+
+func (h *hanging) Read(ctx context.Context, p backends.Partition, id string, r store.Range) ([]store.Entry, error) {
+	h.wait(ctx)
+	return h.Store.Read(ctx, p, id, r)
+}
+
+func (h *hanging) Append(ctx context.Context, p backends.Partition, id string, a *store.Append) (*store.Session, error) {
+	h.wait(ctx)
+	return h.Store.Append(ctx, p, id, a)
+}
+
+func TestAStoreThatHangsDelaysOneReply(t *testing.T) {
+	db := &hanging{Store: testkit.SQLite(t)}
+	b := verbatim(t, db)
+	var failures testkit.Failures
+	mem := open(t, &middleware.Config{Backend: b, SearchTimeout: 300 * time.Millisecond, OnError: failures.Add,
+		Window: &window.Config{Budget: compaction.Budget{Window: 16_000}}})
+	ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "s"})
+	ask(t, ctx, mem, "I have a cat called Mimi.")
+	require.NoError(t, mem.Flush(ctx))
+
+	db.hangs.Store(true)
+	ask(t, ctx, mem, "My dog is called Rex.")
+	began := time.Now()
+	for _, text := range []string{"I like tea.", "I like oak.", "I like rain."} { // within the pause of a second
+		ask(t, ctx, mem, text)
+	}
+	if time.Since(began) < time.Second { // else the store was probed, beside the replies
+		require.ErrorContains(t, failures.Err(), "the circuit is open")
+	}
+	db.hangs.Store(false)
+	elsewhere := middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "another"})
+	require.Eventually(t, func() bool {
+		_, m := ask(t, elsewhere, mem, "What is my dog called?")
+		for _, s := range m.Calls()[0] {
+			if s.Name == "memory" {
+				return true
+			}
+		}
+		return false
+	}, 20*time.Second, 100*time.Millisecond)
+	require.NoError(t, mem.Flush(ctx))
+	entries, err := db.Read(ctx, backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}, "s", store.Range{})
+	require.NoError(t, err)
+	said := map[string]int{}
+	for _, e := range entries {
+		said[e.Content]++
+	}
+	for _, text := range []string{"My dog is called Rex.", "I like tea.", "I like oak.", "I like rain."} {
+		require.Equal(t, 1, said[text], text)
+	}
+}
