@@ -118,13 +118,13 @@ func (s *Store) readWhole(ctx context.Context, p backends.Partition, field strin
 	case n == 0 && meta[1] == "":
 		return s.vanished(ctx, p)
 	case meta[0] != "" && n != int64(strings.Count(meta[0], "1")):
-		return s.missing(ctx, k, meta[0], these)
+		return s.missing(ctx, meta[0], these)
 	}
 	return nil
 }
 
 // missing finds out which of the keys is lost.
-func (s *Store) missing(ctx context.Context, k keys, field string, these []string) error {
+func (s *Store) missing(ctx context.Context, field string, these []string) error {
 	exist := make([]*redis.IntCmd, len(these))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, key := range these {
