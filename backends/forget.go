@@ -45,6 +45,8 @@ type Receipt struct {
 	Erased              // in that partition
 	// Elsewhere is what came from the user in workspaces and agents.
 	Elsewhere []Share `json:"elsewhere,omitempty"`
+	// Places counts what is gone from where things are kept beside the stores: see [Place].
+	Places map[string]int `json:"places,omitempty"`
 	// Checked says what was read again afterwards, and held nothing of it.
 	Checked []string `json:"checked,omitempty"`
 	// Outside says what only an operator can do: copies that the store cannot reach.
@@ -63,7 +65,37 @@ func (r *Receipt) Join(other *Receipt) {
 		}
 		r.Elsewhere[at].add(share.Erased)
 	}
+	for place, n := range other.Places {
+		r.Count(place, n)
+	}
 	r.Checked, r.Outside = union(r.Checked, other.Checked), union(r.Outside, other.Outside)
+}
+
+// Count adds what is gone from a place.
+func (r *Receipt) Count(place string, n int) {
+	if r.Places == nil {
+		r.Places = map[string]int{}
+	}
+	r.Places[place] += n
+}
+
+// Gone returns the ids of the memories that were erased one by one, in all partitions. It does
+// not travel over a network.
+func (r *Receipt) Gone() []string {
+	gone := slices.Clone(r.IDs)
+	for i := range r.Elsewhere {
+		gone = append(gone, r.Elsewhere[i].IDs...)
+	}
+	return gone
+}
+
+// Place is where something of people is kept beside the stores: files, results of jobs.
+type Place struct {
+	Name string // on receipts
+	// Forget erases what the place has of the person, and of the memories that are gone, and
+	// returns how many things that were. It runs after the stores erased theirs, also after a
+	// failure, and has to bear being repeated.
+	Forget func(ctx context.Context, r *ForgetRequest, gone *Receipt) (int, error)
 }
 
 func union(a, b []string) []string {
@@ -75,6 +107,7 @@ func union(a, b []string) []string {
 func (e *Erased) add(other Erased) {
 	e.Memories, e.Sessions = e.Memories+other.Memories, e.Sessions+other.Sessions
 	e.Messages, e.Blobs = e.Messages+other.Messages, e.Blobs+other.Blobs
+	e.IDs = append(e.IDs, other.IDs...)
 }
 
 // Erased counts what is gone from one partition.
@@ -83,6 +116,8 @@ type Erased struct {
 	Sessions int `json:"sessions"` // whole ones
 	Messages int `json:"messages"`
 	Blobs    int `json:"blobs"`
+
+	IDs []string `json:"-"` // of Memories, as far as they were erased one by one: see [Receipt.Gone]
 }
 
 // Share is what is gone from a partition of others.

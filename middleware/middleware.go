@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -59,6 +60,9 @@ type MemoryMiddleware struct {
 
 	sessions   store.Sessions      // where turns are logged; nil: nowhere
 	reflection *reflect.Background // nil without Config.Reflect
+
+	mu     sync.Mutex
+	places []backends.Place
 }
 
 // New returns a middleware. Where the mode records turns it starts the workers
@@ -140,6 +144,28 @@ func (m *MemoryMiddleware) Forget(ctx context.Context, s Scope) (*backends.Recei
 	return m.ForgetPart(ctx, s, nil)
 }
 
+// ForgetsAlso names places beside the stores where something of people is kept: Forget and
+// ForgetPart erase it there, too. Package rest names its own.
+func (m *MemoryMiddleware) ForgetsAlso(places ...backends.Place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.places = append(m.places, places...)
+}
+
+// forgetPlaces erases what is kept beside the stores.
+func (m *MemoryMiddleware) forgetPlaces(ctx context.Context, r *backends.ForgetRequest, gone *backends.Receipt) (failed error) {
+	m.mu.Lock()
+	places := slices.Clone(m.places)
+	m.mu.Unlock()
+	for _, place := range places {
+		n, err := place.Forget(ctx, r, gone)
+		if gone.Count(place.Name, n); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("forgetting the %s: %w", place.Name, err))
+		}
+	}
+	return failed
+}
+
 // ForgetPart erases a part of what a user said: a session, messages, or a time. Turns that
 // wait in this process are written to the log first.
 func (m *MemoryMiddleware) ForgetPart(ctx context.Context, s Scope, part *backends.Part) (*backends.Receipt, error) {
@@ -156,9 +182,13 @@ func (m *MemoryMiddleware) ForgetPart(ctx context.Context, s Scope, part *backen
 	if err != nil {
 		return receipt, fmt.Errorf("memory middleware: %w", err)
 	}
-	erased, err := f.Forget(ctx, &backends.ForgetRequest{Scope: s, Part: part})
+	request := &backends.ForgetRequest{Scope: s, Part: part}
+	erased, err := f.Forget(ctx, request)
 	if erased != nil {
 		receipt.Join(erased)
+	}
+	if receipt.Partition.Validate() == nil {
+		err = errors.Join(err, m.forgetPlaces(ctx, request, receipt))
 	}
 	if err != nil {
 		return receipt, fmt.Errorf("memory middleware: %w", err)

@@ -35,7 +35,8 @@ func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.P
 		err = f.others(f.elsewhere)
 	}
 	if err == nil && part != nil {
-		f.receipt.Memories, err = f.memories(p)
+		f.receipt.IDs, err = f.memories(p)
+		f.receipt.Memories = len(f.receipt.IDs)
 	}
 	if err == nil {
 		err = f.reclaim()
@@ -78,11 +79,11 @@ func (f *forgetting) elsewhere(p backends.Partition) (err error) {
 		}
 	}
 	var n backends.Erased
-	n.Memories, err = f.memories(p)
+	n.IDs, err = f.memories(p)
 	if err == nil {
 		err = f.eachSession(p, func(s Session) error { return f.shared(p, s, &n) })
 	}
-	if n != (backends.Erased{}) {
+	if n.Memories = len(n.IDs); n.Memories+n.Sessions+n.Messages+n.Blobs > 0 {
 		f.receipt.Elsewhere = append(f.receipt.Elsewhere, backends.Share{Partition: p, Erased: n})
 	}
 	return err
@@ -116,22 +117,22 @@ func (f *forgetting) messages(p backends.Partition, session string, n *int, choo
 }
 
 // memories erases the memories of a partition that are selected and the histories of those
-// that were deleted, and looks again.
-func (f *forgetting) memories(p backends.Partition) (n int, err error) {
+// that were deleted, and looks again. It returns their ids.
+func (f *forgetting) memories(p backends.Partition) (ids []string, err error) {
 	for try := 0; ; try++ {
 		all, space, err := All(f.ctx, f.s, p, nil)
 		if err != nil {
-			return n, err
+			return ids, err
 		}
 		erase, err := f.erasure(p, all)
 		if err != nil {
-			return n, err
+			return ids, err
 		}
 		if len(erase) == 0 {
-			if n > 0 {
+			if n := len(ids); n > 0 {
 				f.receipt.Checked = append(f.receipt.Checked, fmt.Sprintf("%s: %d memories and their histories are gone", p, n))
 			}
-			return n, nil
+			return ids, nil
 		}
 		for some := range slices.Chunk(erase, transferPage) {
 			_, err = f.s.Apply(f.ctx, p, &Batch{Embedding: space, Mutations: slices.Concat(some...)})
@@ -139,10 +140,12 @@ func (f *forgetting) memories(p backends.Partition) (n int, err error) {
 				break
 			}
 			if err != nil {
-				return n, err
+				return ids, err
 			}
 			for _, group := range some {
-				n += len(group) % 2 // a pair repairs: see Mend
+				if len(group) == 1 { // a pair repairs: see Mend
+					ids = append(ids, group[0].ID)
+				}
 			}
 		}
 	}

@@ -21,6 +21,7 @@ type Memory interface {
 	Working() *working.Memory // the log of turns; nil: not offered
 	Forget(ctx context.Context, s backends.Scope) (*backends.Receipt, error)
 	ForgetPart(ctx context.Context, s backends.Scope, part *backends.Part) (*backends.Receipt, error)
+	ForgetsAlso(places ...backends.Place)
 	Export(ctx context.Context, s backends.Scope, w io.Writer) (store.TransferCount, error)
 	Import(ctx context.Context, s backends.Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error)
 	Flush(ctx context.Context) error

@@ -48,5 +48,5 @@
 // the folder that path names. Working memory has a hidden folder of its own for each scope:
 // paths in requests are relative to that; store_dir is a folder in it, and chat_id one in
 // store_dir. The names of its files follow from their contents, so that none takes the place
-// of another.
+// of another. [Flows.Place] is where they are forgotten with their person.
 package flows

@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/cloudwego/eino/components/model"
 
@@ -62,6 +63,7 @@ type Flows struct {
 	cfg    Config
 	memory *reme.Backend
 	flows  []Flow
+	files  sync.Mutex // held while files are written
 }
 
 // New returns the flows, or backends.ErrInvalid for a configuration that cannot work.
@@ -178,7 +180,10 @@ func add[In request](f *Flows, name string, is int, does string, serve func(c *c
 		s := in.scope(is&personal != 0)
 		s.Namespace = c.namespace
 		var err error
-		if c.scope, err = c.open(s, flow.Mode); err != nil {
+		if c.scope, err = c.open(s, flow.Mode); err == nil && flow.Mode&access.Write != 0 {
+			c.Context, err = c.memory.Keeper().Begin(c.Context, c.scope)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return serve(c, in)

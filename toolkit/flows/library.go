@@ -109,17 +109,31 @@ func (c *call) copyFrom(workspace string) (int, error) {
 	return loaded(c.memory.Library().Copy(c, &reme.CopyRequest{From: from, To: c.scope, Merge: true}))
 }
 
-// libraryFile returns the path of the memories of the scope, in a folder of Config.Folder. By its
-// ending no file of a user is one of a workspace, whatever their ids.
-func (c *call) libraryFile(folder string) (string, error) {
-	name, ending := c.scope.Workspace, ".jsonl"
-	if name == "" {
-		name, ending = c.scope.UserID, ".jsonl.user"
+// The endings of dumps. By them no file of a user is one of a workspace, whatever their ids.
+const (
+	endOfDump     = ".jsonl"
+	endOfUserDump = ".jsonl.user"
+	endOfPart     = ".part" // of a file that is being written
+)
+
+// dumpName returns the name of the dump of a user or a workspace.
+func dumpName(p backends.Partition) string {
+	if p.Kind == backends.PartitionUser {
+		return p.ID + endOfUserDump
 	}
-	if cmp.Or(c.scope.Namespace, backends.DefaultNamespace) != backends.DefaultNamespace || strings.Contains(name, "/") {
+	return p.ID + endOfDump
+}
+
+// libraryFile returns the path of the memories of the scope, in a folder of Config.Folder.
+func (c *call) libraryFile(folder string) (string, error) {
+	p := backends.Partition{Kind: backends.PartitionWorkspace, ID: c.scope.Workspace}
+	if p.ID == "" {
+		p = backends.Partition{Kind: backends.PartitionUser, ID: c.scope.UserID}
+	}
+	if name := p.ID; cmp.Or(c.scope.Namespace, backends.DefaultNamespace) != backends.DefaultNamespace || strings.Contains(name, "/") {
 		return "", fmt.Errorf("%w: no files are kept of %.200q in the namespace %.200q", backends.ErrInvalid, name, c.scope.Namespace)
 	}
-	return path.Join(folder, name+ending), nil
+	return path.Join(folder, dumpName(p)), nil
 }
 
 // dump leaves an earlier dump as it is where there is nothing to dump, or it fails.
@@ -128,11 +142,19 @@ func (c *call) dump(folder string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	lines, size, err := c.lines()
-	if err != nil || size == 0 {
-		return 0, err
+	for written := ""; ; { // again, if somebody was forgotten meanwhile
+		lines, size, err := c.lines()
+		switch {
+		case err != nil, lines == written:
+			return size, err
+		case size == 0:
+			return 0, c.cfg.Folder.Remove(file)
+		}
+		if err := c.writeFile("", file, lines); err != nil {
+			return 0, err
+		}
+		written = lines
 	}
-	return size, c.writeFile("", file, lines)
 }
 
 func (c *call) load(folder string) (int, error) {
@@ -174,14 +196,25 @@ func (f *Flows) readFile(folder, p string) (string, error) {
 	return string(raw), nil
 }
 
-// writeFile writes a file, with the folders above it.
-func (f *Flows) writeFile(folder, p, content string) error {
-	place, err := f.place(folder, p)
+// writeFile writes a file, with the folders above it, unless the person was forgotten since the
+// call began.
+func (c *call) writeFile(folder, p, content string) error {
+	place, err := c.place(folder, p)
 	if err != nil {
 		return err
 	}
-	root, part := f.cfg.Folder, place+"."+backends.NewID()
-	err = root.MkdirAll(path.Dir(place), 0o700)
+	c.files.Lock()
+	defer c.files.Unlock()
+	if err := c.replace(place, content); err != nil {
+		return err
+	}
+	return c.written(func() error { return c.cfg.Folder.Remove(place) })
+}
+
+// replace writes a file at a place, over the one that is there.
+func (f *Flows) replace(place, content string) error {
+	root, part := f.cfg.Folder, place+"."+backends.NewID()+endOfPart
+	err := root.MkdirAll(path.Dir(place), 0o700)
 	if err == nil {
 		err = root.WriteFile(part, []byte(content), 0o600)
 	}

@@ -4,7 +4,6 @@
 package flows
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/keeper"
@@ -47,13 +45,6 @@ type readWorking struct {
 	Limit    int    `json:"limit" jsonschema:"of lines; 0 is all"`
 }
 
-// filesFolder returns where in Config.Folder the files of the scope are: a folder for each, so
-// that none reads what another stored. It is hidden, so that no library is in there.
-func (c *call) filesFolder() string {
-	s := c.scope
-	return path.Join(".working_memory", keeper.HashID(cmp.Or(s.Namespace, backends.DefaultNamespace), s.Workspace, s.UserID, s.AgentID))
-}
-
 // files are what leaves a context, by path. It is a compaction.Archive.
 type files struct {
 	*call
@@ -72,7 +63,10 @@ func (f *files) Put(_ context.Context, messages []*schema.Message) (string, erro
 	}
 	p := path.Join(f.folder, keeper.HashID(content)+ending)
 	if err == nil && f.write {
-		err = f.writeFile(f.filesFolder(), p, content)
+		var folder string
+		if folder, err = f.filesFolder(); err == nil {
+			err = f.writeFile(folder, p, content)
+		}
 	}
 	if err == nil {
 		f.contents[p] = content
@@ -146,7 +140,11 @@ func (f *files) short(m *schema.Message, preview int) wire {
 
 // fileLines returns the lines of a file of working memory.
 func (c *call) fileLines(p string) ([]string, error) {
-	content, err := c.readFile(c.filesFolder(), p)
+	folder, err := c.filesFolder()
+	if err != nil {
+		return nil, err
+	}
+	content, err := c.readFile(folder, p)
 	return strings.Split(strings.TrimSuffix(content, "\n"), "\n"), err
 }
 

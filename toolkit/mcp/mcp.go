@@ -108,6 +108,9 @@ func New(cfg *Config) (*Server, error) {
 		Capabilities: &sdk.ServerCapabilities{}, // no logging
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
+	if cfg.Flows != nil {
+		cfg.Memory.ForgetsAlso(cfg.Flows.Place())
+	}
 	s.resources()
 	if err = errors.Join(err, s.tools()); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)

@@ -4,6 +4,7 @@
 package rest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/toolkit/access"
 )
 
@@ -42,8 +44,10 @@ type job struct {
 	Status  int       `json:"status,omitempty"` // as the endpoint would have answered; 0: under way
 	Body    any       `json:"body,omitempty"`   // likewise
 
-	key  string        // whose it is
-	done chan struct{} // closed at its end
+	key  string              // whose it is
+	of   backends.Scope      // that it opened, once it ended
+	gone []*backends.Receipt // of those who were forgotten while it ran
+	done chan struct{}       // closed at its end
 }
 
 // Close ends the jobs under way, and waits until they are, or ctx ends.
@@ -112,11 +116,43 @@ func (h *Handler) start(c *call) (*job, error) {
 		defer release()
 		status, body := c.run(ctx)
 		all.mu.Lock()
-		j.Status, j.Body, j.Ended = status, body, h.cfg.Clock()
+		j.Status, j.Body, j.Ended, j.of = status, body, h.cfg.Clock(), c.scope
+		if slices.ContainsFunc(j.gone, j.shows) {
+			j.Status, j.Body = c.fail(fmt.Errorf("%w: the result is about somebody who was forgotten", backends.ErrForgotten))
+		}
 		all.mu.Unlock()
 		close(j.done)
 	}()
 	return j, nil
+}
+
+// forget is the Forget of a backends.Place: it drops the results that are about a person, or show
+// memories which are gone, also those that are yet to come.
+func (all *jobs) forget(_ context.Context, _ *backends.ForgetRequest, gone *backends.Receipt) (dropped int, _ error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for id, j := range all.byID {
+		if j.Ended.IsZero() {
+			j.gone = append(j.gone, gone)
+		} else if j.shows(gone) {
+			delete(all.byID, id)
+			dropped++
+		}
+	}
+	return dropped, nil
+}
+
+// shows reports whether a result is about a person who was forgotten, or shows what is gone.
+func (j *job) shows(gone *backends.Receipt) bool {
+	if p, err := keeper.Whom(j.of); err == nil && p == gone.Partition {
+		return true
+	}
+	ids := gone.Gone()
+	if len(ids) == 0 {
+		return false
+	}
+	body, err := json.Marshal(j.Body)
+	return err != nil || slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(body, []byte(id)) })
 }
 
 // now returns a copy of the job as it is.

@@ -134,16 +134,13 @@ func (c *call) search(in *backends.SearchRequest) (*searchResponse, error) {
 }
 
 func (c *call) erase(in *backends.ForgetRequest) (receipt *backends.Receipt, err error) {
-	if p, err := in.Scope.Speaker(); err == nil && c.cfg.Notes != nil {
-		c.cfg.Notes.forget(p)
-	}
 	if in.Part != nil {
 		receipt, err = c.ForgetPart(c, in.Scope, in.Part)
 	} else {
 		receipt, err = c.Forget(c, in.Scope)
 	}
-	if receipt != nil {
-		receipt.Outside = nil // it names files of the server
+	if receipt != nil && len(receipt.Outside) > 0 { // it names files of the server
+		receipt.Outside = []string{"backups and copies of the server's storage, and what its disks keep of blocks that were overwritten"}
 	}
 	return receipt, err
 }

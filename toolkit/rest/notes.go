@@ -65,7 +65,7 @@ func (n *Notes) Record(_ context.Context, shown hooks.Note) {
 	n.last.Add(p, old[max(0, len(old)-notesOf):])
 }
 
-// of returns the notes of a partition, the newest first. Forget them when the person is.
+// of returns the notes of a partition, the newest first.
 func (n *Notes) of(p backends.Partition) []note {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,9 +75,24 @@ func (n *Notes) of(p backends.Partition) []note {
 	return orEmpty(notes)
 }
 
-// forget drops the notes of a person.
-func (n *Notes) forget(p backends.Partition) {
+// forget is the Forget of a backends.Place: it drops the notes of a person, and those of others
+// that show memories which are gone.
+func (n *Notes) forget(_ context.Context, _ *backends.ForgetRequest, gone *backends.Receipt) (dropped int, _ error) {
+	ids := map[string]bool{}
+	for _, id := range gone.Gone() {
+		ids[id] = true
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.last.Remove(p)
+	for _, p := range n.last.Keys() {
+		notes, _ := n.last.Peek(p)
+		kept := slices.DeleteFunc(slices.Clone(notes), func(of note) bool {
+			return p == gone.Partition || slices.ContainsFunc(of.Hits, func(h backends.Hit) bool { return ids[h.ID] })
+		})
+		if dropped += len(notes) - len(kept); len(kept) < len(notes) {
+			n.last.Add(p, kept)
+		}
+	}
+	n.last.Remove(gone.Partition)
+	return dropped, nil
 }

@@ -73,6 +73,7 @@ func New(cfg *Config) (*Handler, error) {
 	if c.Guard == nil {
 		c.Guard, _ = access.New(nil) // without keys nothing is wrong with them
 	}
+	cfg.Memory.ForgetsAlso(h.places()...)
 	h.memoryRoutes()
 	h.peopleRoutes()
 	h.sessionRoutes()
@@ -86,6 +87,18 @@ func New(cfg *Config) (*Handler, error) {
 	})
 	c.Memory, c.Store = nil, nil
 	return h, h.document()
+}
+
+// places are where something of people is kept here.
+func (h *Handler) places() []backends.Place {
+	out := []backends.Place{{Name: "results of jobs", Forget: h.jobs.forget}}
+	if h.cfg.Notes != nil {
+		out = append(out, backends.Place{Name: "notes that were shown", Forget: h.cfg.Notes.forget})
+	}
+	if h.cfg.Flows != nil {
+		out = append(out, h.cfg.Flows.Place())
+	}
+	return out
 }
 
 // ServeHTTP implements http.Handler.
