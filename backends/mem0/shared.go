@@ -44,6 +44,9 @@ func (b *Backend) promote(ctx context.Context, r *backends.GetRequest) (*backend
 	if !b.config.Shared {
 		return nil, fmt.Errorf("mem0: promoting memory %s: %w: nothing would find it: set Config.Shared", r.ID, backends.ErrInvalid)
 	}
+	if ctx, err = b.keep.Begin(ctx, scope); err != nil {
+		return nil, err
+	}
 	m, err := b.keep.Get(ctx, p, r.ID)
 	if err != nil {
 		return nil, err

@@ -127,12 +127,20 @@ type held struct {
 	of        map[string][]*backends.Memory
 }
 
-func (p *Profile[T]) held(ctx context.Context, s backends.Scope) (*held, error) {
-	h := &held{keep: p.keep.Load()}
-	if h.keep == nil {
-		return nil, fmt.Errorf("profile: %w: no backend fills it: set mem0.Config.Profile", backends.ErrInvalid)
+// bound returns the keeper of the backend that fills the profile.
+func (p *Profile[T]) bound() (*keeper.Keeper, error) {
+	if k := p.keep.Load(); k != nil {
+		return k, nil
 	}
-	var err error
+	return nil, fmt.Errorf("profile: %w: no backend fills it: set mem0.Config.Profile", backends.ErrInvalid)
+}
+
+func (p *Profile[T]) held(ctx context.Context, s backends.Scope) (*held, error) {
+	keep, err := p.bound()
+	if err != nil {
+		return nil, err
+	}
+	h := &held{keep: keep}
 	h.scope, h.partition, err = h.keep.Resolve(ctx, s, func(s backends.Scope) (backends.Partition, error) { return s.Partition(backends.PartitionUser) })
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
@@ -176,7 +184,14 @@ func (p *Profile[T]) value(h *held) (*Value[T], error) {
 // is called again on top of it. A document that does not fit the schema is ErrInvalid, with
 // nothing stored.
 func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(doc *T) error) (*Value[T], error) {
-	err := keeper.Retry(ctx, func() error {
+	keep, err := p.bound()
+	if err == nil {
+		ctx, err = keep.Begin(ctx, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = keeper.Retry(ctx, func() error {
 		h, err := p.held(ctx, s)
 		if err != nil {
 			return err

@@ -72,6 +72,9 @@ func (r *Reflector) Undo(ctx context.Context, s backends.Scope, planID string, p
 	if err != nil {
 		return nil, err
 	}
+	if ctx, err = store.Begin(ctx, keep.Store(), p); err != nil {
+		return nil, fmt.Errorf("reflect: undoing plan %s: %w", planID, err)
+	}
 	u := &undoing{keep: keep, partition: p, done: &Applied{Plan: planID}}
 	if err = keeper.Retry(ctx, func() error { return u.undo(ctx, partly) }); err == nil && !partly {
 		err = u.changed

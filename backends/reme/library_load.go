@@ -65,6 +65,10 @@ func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*Load
 
 // load stores what read adds to a load.
 func (l *Library) load(ctx context.Context, c *collection, r *LoadRequest, read func(*load) error) (*LoadResponse, error) {
+	ctx, err := l.keep.Begin(ctx, c.caller)
+	if err != nil {
+		return nil, err
+	}
 	ld := &load{Library: l, collection: c, request: r, ids: map[string]int{}}
 	if err := ld.run(ctx, read); err != nil {
 		state := "nothing was changed"

@@ -164,6 +164,9 @@ func (b *Backend) recordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 	if err != nil {
 		return nil, err
 	}
+	if ctx, err = b.keeper.Begin(ctx, at.scope); err != nil {
+		return nil, err
+	}
 	if at.workspace == nil {
 		return nil, fmt.Errorf("reme: outcome of a turn: %w: set Scope.Workspace: it is what learns", backends.ErrNoScope)
 	}

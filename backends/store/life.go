@@ -31,6 +31,15 @@ func Begin(ctx context.Context, s Sessions, p backends.Partition) (context.Conte
 	return WithLife(ctx, p, life), nil
 }
 
+// BeginRecords is [Begin] for records that a program configured without sessions. Where their
+// store knows no lives it changes nothing.
+func BeginRecords(ctx context.Context, r Records, p backends.Partition) (context.Context, error) {
+	if s, ok := r.(Sessions); ok {
+		return Begin(ctx, s, p)
+	}
+	return ctx, nil
+}
+
 // WithLife returns a context whose calls began in a life of p, or in those that [Began]
 // returned: see [Begin]. An empty life is an unknown one, and changes nothing.
 func WithLife(ctx context.Context, p backends.Partition, life string) context.Context {

@@ -41,6 +41,10 @@ const (
 // [backends.Incognito] it does nothing.
 func (m *Memory) Append(ctx context.Context, t *Turn) error {
 	return m.take(ctx, t, func(e *entries) error {
+		ctx, err := store.Begin(ctx, m.cfg.Sessions, e.key.Partition)
+		if err != nil {
+			return err
+		}
 		return m.queue.Do(ctx, e.key, func() error { return m.write(ctx, e) })
 	})
 }
@@ -65,7 +69,7 @@ func (m *Memory) take(ctx context.Context, t *Turn, f func(*entries) error) erro
 // the same session that were recorded before it. Record returns at once unless
 // Config.Queue turns are pending; then it waits for room until ctx ends. The turn is
 // checked, redacted and copied before Record returns. The values of ctx go with it, its
-// cancellation does not.
+// cancellation does not. It begins when it is written, unless ctx is one of [store.Begin].
 //
 // A turn that cannot be appended is retried, with pauses that grow to ten seconds, for as
 // long as the Memory is open; Config.OnError gets every third failure. A process that ends
@@ -363,6 +367,9 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 		return fmt.Errorf("open turn %q: %w", t.ID, err)
 	}
 	defer m.calls.Leave()
+	if ctx, err = store.Begin(ctx, m.cfg.Sessions, k.Partition); err != nil {
+		return fmt.Errorf("open turn %q of session %s: %w", t.ID, k, err)
+	}
 	saved := *t
 	saved.Messages = make([]*schema.Message, len(t.Messages))
 	for i, msg := range t.Messages {

@@ -148,14 +148,24 @@ func Call[R, T any](ctx context.Context, k *Keeper, calls *work.Calls, r *R, do 
 	return do(ctx, r)
 }
 
-// Begin returns the context for what a call learns: see [store.Begin]. It belongs to whom the
-// scope names, wherever it is written.
+// Begin returns the context for what a call writes: see [store.Begin]. It belongs to whom the
+// scope names, and to the workspace, wherever it is written. Every public call that writes
+// begins so.
 func (k *Keeper) Begin(ctx context.Context, s backends.Scope) (context.Context, error) {
-	_, p, err := k.Resolve(ctx, s, Whom)
-	if err == nil {
-		ctx, err = store.Begin(ctx, k.config.Store, p)
+	s, p, err := k.Resolve(ctx, s, Whom)
+	if err != nil {
+		return ctx, err
 	}
-	return ctx, err
+	all := []backends.Partition{p}
+	if team, err := Workspace(s); err == nil && team != p {
+		all = append(all, team)
+	}
+	for _, p := range all {
+		if ctx, err = store.Begin(ctx, k.config.Store, p); err != nil {
+			return ctx, k.errorf("%w", err)
+		}
+	}
+	return ctx, nil
 }
 
 // Resolve returns the scope of a call and the partition that of names in it, such as

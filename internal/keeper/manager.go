@@ -94,6 +94,10 @@ func (m *Manager) Update(ctx context.Context, r *backends.UpdateRequest) (*backe
 	if r == nil {
 		return nil, m.keep.noRequest()
 	}
+	ctx, err := m.keep.Begin(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
 	return inPlace(ctx, m, r.Scope, r.ID, func(p Place) (*backends.Memory, error) {
 		q := *r
 		q.Scope = p.Caller
@@ -107,7 +111,11 @@ func (m *Manager) Delete(ctx context.Context, r *backends.DeleteRequest) error {
 	if r == nil {
 		return m.keep.noRequest()
 	}
-	_, err := inPlace(ctx, m, r.Scope, r.ID, func(p Place) (any, error) {
+	ctx, err := m.keep.Begin(ctx, r.Scope)
+	if err != nil {
+		return err
+	}
+	_, err = inPlace(ctx, m, r.Scope, r.ID, func(p Place) (any, error) {
 		q := *r
 		q.Scope = p.Caller
 		return nil, m.keep.Delete(ctx, p.Partition, &q)
@@ -184,6 +192,9 @@ func (m *Manager) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 	}
 	if r.Filter == nil {
 		return m.deleteEverything(ctx, r.Scope)
+	}
+	if ctx, err = m.keep.Begin(ctx, r.Scope); err != nil {
+		return 0, err
 	}
 	q := *r
 	q.Scope, q.Filter = places[0].Caller, Both(places[0].Forgets, r.Filter)

@@ -107,6 +107,13 @@ func New(cfg *Config) (*Files, error) {
 // Do carries out a command on the files of a scope, and returns what a model reads of it. What
 // the command got wrong is ErrInvalid or ErrNotFound, with a text that says what to do.
 func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out string, err error) {
+	x, err := f.call(ctx, s)
+	if err == nil && c.Writes() {
+		ctx, err = store.BeginRecords(ctx, f.Records, x.p)
+	}
+	if err != nil {
+		return "", err
+	}
 	err = keeper.Retry(ctx, func() error {
 		x, err := f.call(ctx, s)
 		if err != nil {

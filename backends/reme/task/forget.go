@@ -64,6 +64,9 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
 	s, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
+	if err == nil {
+		ctx, err = m.keeper.Begin(ctx, s)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,10 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
-	_, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
+	scope, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
+	if err == nil {
+		ctx, err = m.keeper.Begin(ctx, scope)
+	}
 	if err != nil {
 		return nil, err
 	}

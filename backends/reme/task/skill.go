@@ -96,10 +96,7 @@ func (s Skills) Draft(ctx context.Context, r *DraftRequest) (*Skill, error) {
 	if r == nil || strings.TrimSpace(r.Task) == "" || s.model == nil {
 		return nil, fmt.Errorf("task: a skill: %w: it needs a request with a Task, and reme.Config.Model", backends.ErrInvalid)
 	}
-	scope, p, err := s.place(ctx, r.Scope)
-	if err == nil {
-		ctx, err = s.keeper.Begin(ctx, scope)
-	}
+	ctx, scope, p, err := s.place(ctx, r.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +121,16 @@ func (s Skills) Draft(ctx context.Context, r *DraftRequest) (*Skill, error) {
 	return s.add(ctx, p, m, r.Verify)
 }
 
-// place returns the workspace of a scope, if the caller may add to it.
-func (s Skills) place(ctx context.Context, scope backends.Scope) (backends.Scope, backends.Partition, error) {
+// place returns the workspace of a scope, if the caller may add to it, and the context for that.
+func (s Skills) place(ctx context.Context, scope backends.Scope) (context.Context, backends.Scope, backends.Partition, error) {
 	scope, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
 	if err == nil {
 		err = s.keeper.Allow(ctx, backends.OpAdd, scope, p, nil)
 	}
-	return scope, p, err
+	if err == nil {
+		ctx, err = s.keeper.Begin(ctx, scope)
+	}
+	return ctx, scope, p, err
 }
 
 // write asks the model for the procedure that attempts and lessons show.
@@ -184,7 +184,7 @@ func (s Skills) memory(scope backends.Scope, p backends.Partition, written *Skil
 // a draft, or with proved, for what a person vouches for, as a proved one. One with the same words
 // is returned as it is.
 func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved bool) (*Skill, error) {
-	scope, p, err := s.place(ctx, scope)
+	ctx, scope, p, err := s.place(ctx, scope)
 	if err == nil && (!text.HasWords(of.Name) || !text.HasWords(of.WhenToUse) || len(of.Steps) == 0) {
 		err = fmt.Errorf("task: a skill: %w: it needs a name, when to use it, and steps", backends.ErrInvalid)
 	}
@@ -250,7 +250,10 @@ func (s Skills) Record(ctx context.Context, r *SkillOutcome) ([]Skill, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no outcome", backends.ErrInvalid)
 	}
-	_, p, err := s.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
+	scope, p, err := s.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
+	if err == nil {
+		ctx, err = s.keeper.Begin(ctx, scope)
+	}
 	var out []Skill
 	for _, id := range r.IDs {
 		if err == nil {

@@ -216,6 +216,9 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 	if err == nil {
 		err = m.keeper.Allow(ctx, backends.OpAdd, s, p, nil)
 	}
+	if err == nil {
+		ctx, err = m.keeper.Begin(ctx, s)
+	}
 	if err != nil {
 		return nil, err
 	}

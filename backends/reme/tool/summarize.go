@@ -41,6 +41,9 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if err == nil {
 		err = m.keeper.Allow(ctx, backends.OpAdd, s, p, nil)
 	}
+	if err == nil {
+		ctx, err = m.keeper.Begin(ctx, s)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -81,6 +81,10 @@ func (x *Archive) Put(ctx context.Context, messages []*schema.Message) (string, 
 	if len(messages) == 0 {
 		return "", fmt.Errorf("archiving for session %s: %w: no messages", x.key, backends.ErrInvalid)
 	}
+	ctx, err := store.Begin(ctx, x.cfg.Sessions, x.key.Partition)
+	if err != nil {
+		return "", fmt.Errorf("archiving for session %s: %w", x.key, err)
+	}
 	if r, ok := x.inLog(ctx, messages); ok {
 		return r.String(), nil
 	}

@@ -122,6 +122,9 @@ func (b *Blocks) edit(ctx context.Context, e Edit, role string, f change) (v *Va
 	case role != "":
 		e.Version = 0
 	}
+	if ctx, err = store.BeginRecords(ctx, b.config.Records, t.place.partition); err != nil {
+		return nil, err
+	}
 	for attempt := 1; ; attempt++ { // an edit that expects a version is made once
 		v, err := b.attempt(ctx, &t, &e, role, f)
 		if !errors.Is(err, backends.ErrConflict) || e.Version != 0 || attempt == maxAttempts || ctx.Err() != nil {

@@ -37,6 +37,17 @@ func on(s backends.Scope, doing string, f func(k session.Key) error) error {
 	return nil
 }
 
+// change is on for what writes: see [store.Begin].
+func (s *Sessions) change(ctx context.Context, scope backends.Scope, doing string, f func(ctx context.Context, k session.Key) error) error {
+	return on(scope, doing, func(k session.Key) error {
+		ctx, err := store.Begin(ctx, s.cfg.Sessions, k.Partition)
+		if err != nil {
+			return err
+		}
+		return f(ctx, k)
+	})
+}
+
 // find returns the state of a session, nil if there is none.
 func (s *Sessions) find(ctx context.Context, k session.Key) (*store.Session, error) {
 	st, err := s.cfg.Sessions.Session(ctx, k.Partition, k.ID)
@@ -90,7 +101,7 @@ func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range
 // Rename gives the session a title for people, of at most store.MaxTitle runes; the empty
 // one takes it away.
 func (s *Sessions) Rename(ctx context.Context, scope backends.Scope, title string) error {
-	return on(scope, "renaming", func(k session.Key) error {
+	return s.change(ctx, scope, "renaming", func(ctx context.Context, k session.Key) error {
 		_, err := s.update(ctx, k, store.SessionUpdate{Title: &title})
 		return err
 	})
@@ -106,7 +117,7 @@ func (s *Sessions) Expire(ctx context.Context, scope backends.Scope, ttl time.Du
 	if ttl > 0 {
 		end = s.cfg.Clock().Add(ttl)
 	}
-	return on(scope, "expiring", func(k session.Key) error {
+	return s.change(ctx, scope, "expiring", func(ctx context.Context, k session.Key) error {
 		_, err := s.update(ctx, k, store.SessionUpdate{Expires: &end})
 		return err
 	})
@@ -131,7 +142,7 @@ func (s *Sessions) KeepSummary(ctx context.Context, scope backends.Scope, upto i
 	if text == "" || upto < 1 {
 		return false, fmt.Errorf("keeping a summary: %w: needs a text, and the last message that it covers", backends.ErrInvalid)
 	}
-	err = on(scope, "keeping a summary of", func(k session.Key) error {
+	err = s.change(ctx, scope, "keeping a summary of", func(ctx context.Context, k session.Key) error {
 		st, err := s.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 		if err != nil {
 			return err
@@ -186,7 +197,7 @@ const forkPage = 200
 // if it holds anything but the first messages of this fork, Fork returns ErrConflict. A
 // message that the session does not have, and a name that is not legal, are ErrInvalid.
 func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession string, upto int64) (fork *store.Session, err error) {
-	err = on(scope, "forking", func(from session.Key) error {
+	err = s.change(ctx, scope, "forking", func(ctx context.Context, from session.Key) error {
 		source, err := s.cfg.Sessions.Session(ctx, from.Partition, from.ID)
 		if err != nil {
 			return err

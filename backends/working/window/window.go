@@ -213,6 +213,9 @@ var errDeleted = errors.New("it was deleted while it was read")
 // left out or as they were.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
 	k, _, _ := session.KeyOf(s) // archives.Of has the error
+	if begun, err := store.Begin(ctx, w.cfg.Sessions, k.Partition); err == nil { // else what is archived fails
+		ctx = begun
+	}
 	tag := k.Tag()
 	r := &compaction.Request{Messages: own(w.withCore(ctx, s, messages), tag)}
 	switch a, err := w.archives.Of(s); {
