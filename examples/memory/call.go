@@ -39,6 +39,9 @@ type call struct {
 	ranker *recall.Ranker // finds memories of all kinds, by words
 	reme   *reme.Backend  // has their histories, and ReMe's libraries
 
+	traces  map[string]int // that verify found, by their places
+	outside []string       // of the receipt of verify
+
 	out   *bufio.Writer // keeps the error of a write until it is flushed
 	table *tabwriter.Writer
 	rows  int // of the table
@@ -57,6 +60,11 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	at := x.String("store")
 	if c.name == "transfer" {
 		at = x.Args().First()
+	}
+	if c.name == "verify" {
+		if err := x.scan(ctx, at); err != nil {
+			return err
+		}
 	}
 	if x.db, err = open(ctx, at, c.name == "import" || c.name == "load"); err != nil {
 		return err

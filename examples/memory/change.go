@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,7 +31,23 @@ func forget(ctx context.Context, c *call) error {
 	if part.Session == nil && len(part.Messages) == 0 && part.From.IsZero() && part.To.IsZero() {
 		part = nil // everything
 	}
-	return c.print(store.Forget(ctx, c.db, *c.whose, part))
+	receipt, err := store.Forget(ctx, c.db, *c.whose, part)
+	if file := c.String("receipt"); file != "" && err == nil {
+		var text []byte
+		if text, err = json.MarshalIndent(receipt, "", "  "); err == nil {
+			err = os.WriteFile(file, append(text, '\n'), 0o600)
+		}
+	}
+	return c.print(receipt, err)
+}
+
+// compact makes the file of a store smaller.
+func compact(ctx context.Context, c *call) error {
+	file, ok := c.db.(*sqlitestore.Store)
+	if !ok {
+		return usage("compact is for files of SQLite: this store has none")
+	}
+	return c.print(map[string]any{"compacted": c.String("store")}, file.Compact(ctx))
 }
 
 // remove deletes a memory, or erases it with what was said.

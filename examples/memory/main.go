@@ -17,7 +17,11 @@
 //	audit             duplicates, memories without words, and facts without a source
 //	delete ID         deletes a memory; with -erase also its history, and what was said
 //	forget            erases a user, agent or workspace; of a user also a -session, a
-//	                  -message, or what was said between -from and -to
+//	                  -message, or what was said between -from and -to; -receipt FILE
+//	                  keeps the receipt
+//	verify            whether anything is left of somebody who was forgotten: in the bytes of
+//	                  the store, its "-wal" and every -folder; -receipt FILE, -marker TEXT
+//	compact           gives the unused room of an SQLite file back
 //	export FILE       writes all that is held of one, a JSON object a line, into a new file
 //	import FILE       reads what export wrote, into any store
 //	reflect           what tidying would do with the memories of one: -yes does it, -plan FILE
@@ -131,12 +135,15 @@ func commands() []command {
 			yes, &cli.BoolFlag{Name: "erase", Usage: "also its history, and what was said in that turn"}}},
 		{"forget", "", "erase a person, or a part of what was said", someone, forget, []cli.Flag{
 			yes, session, &cli.StringSliceFlag{Name: "message", Usage: "of the session, the message with this `ID`; may be repeated"},
-			moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`")}},
+			moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`"),
+			&cli.StringFlag{Name: "receipt", Usage: "write the receipt into this `FILE`, too"}}},
 		{"rollback", "", "take back what a session, messages or a source taught", someone, rollBack, []cli.Flag{
 			&cli.BoolFlag{Name: "yes", Usage: "do it; without it the command lists what it would take back"}, session,
 			&cli.StringSliceFlag{Name: "message", Usage: "of the session, what the message with this `ID` taught; may be repeated"},
 			&cli.StringFlag{Name: "source", Usage: "what this `SOURCE` taught: tool, document, own, other, or one by its name, such as \"tool search_web\""},
 			moment("since", "what was learnt from this `TIME` on")}},
+		{"verify", "", "whether anything is left of somebody who was forgotten", someone, verify, verifyFlags()},
+		{"compact", "", "give the unused room of a file back; others wait meanwhile", all, compact, nil},
 		{"export", "FILE", "write all that is held of a person into a new file", someone, export, nil},
 		{"import", "FILE", "read what export wrote", all, importFile,
 			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},

@@ -1,0 +1,176 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/urfave/cli/v3"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// verifyFlags are those of the command verify.
+func verifyFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "receipt", Usage: "the receipt of their forgetting, in this `FILE`"},
+		&cli.StringSliceFlag{Name: "marker", Usage: "look for this `TEXT`, too; may be repeated"},
+		&cli.StringFlag{Name: "markers", Usage: "look for each line of this `FILE`, too"},
+		&cli.StringSliceFlag{Name: "folder", Usage: "look in the files of this `FOLDER`, too, such as that of a server; may be repeated"},
+	}
+}
+
+// verify says where anything is left of somebody who was forgotten. What was scanned before the
+// store was opened is in c.traces: see carryOut.
+func verify(ctx context.Context, c *call) error {
+	n, err := store.Export(ctx, c.db, *c.whose, io.Discard)
+	if err != nil {
+		return err
+	}
+	if held := n.Records + n.Deleted + n.Sessions + n.Messages + n.Blobs; held > 0 {
+		c.traces["store: "+where(*c.whose)] = held
+	}
+	for _, at := range slices.Sorted(maps.Keys(c.traces)) {
+		c.row("WHERE FOUND", map[string]any{"where": at, "found": c.traces[at]}, at, c.traces[at])
+	}
+	if len(c.traces) > 0 {
+		return fmt.Errorf("something is left of %s, in %d places", where(*c.whose), len(c.traces))
+	}
+	c.row("WHOSE RESULT OUTSIDE", map[string]any{"partition": c.whose, "clean": true, "outside": c.outside}, where(*c.whose), "clean", strings.Join(c.outside, "; "))
+	return nil
+}
+
+// scan looks for a person in the raw bytes of the store and of folders. It runs before the store
+// is opened, which may move bytes.
+func (c *call) scan(ctx context.Context, at string) error {
+	c.traces = map[string]int{}
+	words, err := c.markers()
+	if err != nil {
+		return err
+	}
+	if strings.Contains(at, "://") {
+		err = c.scanRedis(ctx, at, words)
+	} else {
+		for _, file := range []string{at, at + "-wal", at + "-journal"} {
+			if err = c.scanFile(file, words); errors.Is(err, fs.ErrNotExist) && file != at {
+				err = nil
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	for _, folder := range c.StringSlice("folder") {
+		err = errors.Join(err, filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			if strings.HasPrefix(d.Name(), c.whose.ID+".jsonl") && (c.whose.Kind == backends.PartitionUser) == strings.Contains(d.Name(), ".user") {
+				c.traces[file]++
+			}
+			return c.scanFile(file, words)
+		}))
+	}
+	return err
+}
+
+// markers are what is looked for: the person's id as JSON has it, and the texts that were asked
+// for, as they are and as JSON has them.
+func (c *call) markers() ([][]byte, error) {
+	quoted := func(s string) []byte {
+		b, _ := json.Marshal(s) // a text is JSON
+		return b
+	}
+	words, texts := [][]byte{quoted(c.whose.ID)}, c.StringSlice("marker")
+	if file := c.String("markers"); file != "" {
+		lines, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, strings.Split(string(lines), "\n")...)
+	}
+	for _, text := range texts {
+		if text = strings.TrimSpace(text); text != "" {
+			words = append(words, []byte(text), bytes.Trim(quoted(text), `"`))
+		}
+	}
+	if file := c.String("receipt"); file != "" {
+		var r backends.Receipt
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(text, &r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the receipt: %w", err)
+		}
+		if r.Partition != *c.whose {
+			return nil, usage("the receipt is of %s, and not of %s", where(r.Partition), where(*c.whose))
+		}
+		c.outside = r.Outside
+	}
+	return words, nil
+}
+
+// note counts the words in what was found at a place.
+func (c *call) note(at string, text []byte, words [][]byte) {
+	seen := map[string]bool{}
+	for _, word := range words {
+		if n := bytes.Count(text, word); n > 0 && !seen[string(word)] {
+			c.traces[at] += n
+		}
+		seen[string(word)] = true
+	}
+}
+
+// scanFile reads a file as it is on the disk.
+func (c *call) scanFile(file string, words [][]byte) error {
+	text, err := os.ReadFile(file)
+	c.note(file, text, words)
+	return err
+}
+
+// scanRedis reads all keys of a server and what they hold. The key that says when somebody was
+// forgotten has their name, and nothing else.
+func (c *call) scanRedis(ctx context.Context, at string, words [][]byte) error {
+	o, err := redis.ParseURL(at)
+	if err != nil {
+		return usage("verify: -store: %v", err)
+	}
+	client := redis.NewClient(o)
+	defer func() { _ = client.Close() }()
+	keys := client.Scan(ctx, 0, "*", 1000).Iterator()
+	for keys.Next(ctx) {
+		var held any
+		var err error
+		switch key := keys.Val(); client.Type(ctx, key).Val() {
+		case "string":
+			held, err = client.Get(ctx, key).Result()
+		case "hash":
+			held, err = client.HGetAll(ctx, key).Result()
+		case "list":
+			held, err = client.LRange(ctx, key, 0, -1).Result()
+		case "set":
+			held, err = client.SMembers(ctx, key).Result()
+		case "zset":
+			held, err = client.ZRange(ctx, key, 0, -1).Result()
+		}
+		if err != nil && !errors.Is(err, redis.Nil) { // it went meanwhile
+			return err
+		}
+		c.note("key "+keys.Val(), []byte(fmt.Sprint(keys.Val(), " ", held)), words)
+	}
+	return keys.Err()
+}
