@@ -173,6 +173,9 @@ var writes = map[string]func(ctx context.Context, h *house) error{
 	"mem0.Backend.Import": func(ctx context.Context, h *house) error {
 		return only(h.facts.Import(ctx, annAtWork, strings.NewReader(h.exported), nil))
 	},
+	"mem0.Backend.Rollback": func(ctx context.Context, h *house) error {
+		return only(h.facts.Rollback(ctx, &backends.RollbackRequest{Scope: annAtWork, Session: &annAtWork.SessionID}))
+	},
 	"reme.Backend.Add": func(ctx context.Context, h *house) error {
 		return only(h.work.Add(ctx, &backends.AddRequest{Scope: annAtWork, Messages: []backends.Message{{Message: schema.UserMessage("FACT late")}}}))
 	},
@@ -261,7 +264,7 @@ var writes = map[string]func(ctx context.Context, h *house) error{
 var others = strings.Fields(`
 	Close Get History List Search Entities Export Retrieve Find WriteDir Dump Workspaces Read Grep Load Restore Prompt Message Health Flush Settle Unlearnt Draft
 	DeleteSession Forget Library.Delete Used Retain ReembedAll TakeOpenTurn NewRecorder Retry Admit Blocks.Record
-	working.Memory.Record reme.Backend.RecordCalls reme.Backend.Update reme.Backend.Delete reme.Backend.DeleteAll reme.Backend.Import
+	working.Memory.Record reme.Backend.RecordCalls reme.Backend.Update reme.Backend.Delete reme.Backend.DeleteAll reme.Backend.Import reme.Backend.Rollback
 	task.Skills.Summarize task.Skills.Draft`)
 
 func only(_ any, err error) error { return err }

@@ -275,6 +275,10 @@ func (m *Manager) Rollback(ctx context.Context, r *backends.RollbackRequest) (*b
 	if r == nil {
 		return nil, m.keep.noRequest()
 	}
+	ctx, err := m.keep.Begin(ctx, r.Scope)
+	if err != nil {
+		return nil, err
+	}
 	places, err := m.places(ctx, r.Scope)
 	out := &backends.RollbackReport{Items: []backends.Item{}}
 	for _, p := range places {
