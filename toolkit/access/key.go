@@ -53,8 +53,8 @@ func (k *Key) Open(s backends.Scope, m Mode) (backends.Scope, error) {
 func (k *Key) asPerson(s backends.Scope, m Mode) (backends.Scope, error) {
 	person, agent := cmp.Or(k.As, only(k.Users)), only(k.Agents)
 	switch {
-	case s.UserID == "" && m&Whole != 0 && (s.AgentID == "" || person != ""):
-		return s, denied("what several people share is dumped, restored and erased by a key with admin")
+	case s.UserID == "" && m&Whole != 0 && (s.AgentID == "" || person != "" && m&Write == 0):
+		return s, denied("what several people share is dumped by a key with admin, and a workspace is erased and restored by one")
 	case s.Workspace == "":
 		return s, nil
 	case s.UserID != "" && k.As != "" && s.UserID != k.As:
