@@ -25,6 +25,7 @@ func Paced(h http.Handler) http.Handler { return paced(h, patience) }
 func paced(h http.Handler, patience time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &pace{ResponseController: http.NewResponseController(w), patience: patience, began: backends.SystemClock()}
+		asked := r
 		if r.Body != nil && r.Body != http.NoBody {
 			_ = p.SetReadDeadline(p.began.Add(patience)) // what h leaves of the body is read, too
 			b := *r
@@ -33,6 +34,7 @@ func paced(h http.Handler, patience time.Duration) http.Handler {
 		}
 		out := &pacedWriter{w, p, r.ProtoMajor > 1}
 		h.ServeHTTP(out, r)
+		asked.Pattern = r.Pattern // by which what is around h names the endpoint
 		out.extend() // what is buffered is sent after h
 	})
 }
