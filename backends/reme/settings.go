@@ -96,7 +96,7 @@ func newSettings(c *Config) settings {
 	}
 	s.add("", c, "Language", "NoPersonal")
 	s.add("limits.", &c.Limits, "Calls", "Tokens", "Prompt", "Concurrency", "Timeout")
-	s.add("task.", &c.Task, "Duplicate", "DuplicateWords", "TopK", "Rerank", "Rewrite", "Attempts", "KeepQuery", "Author")
+	s.add("task.", &c.Task, "Duplicate", "DuplicateWords", "TopK", "Rerank", "Rewrite", "Attempts", "KeepQuery", "HoldBack", "Author")
 	s.add("personal.", &c.Personal, "MinScore", "TopK", "MaxKnown")
 	s.add("tool.", &c.Tools, "History", "Window", "RefreshAfter", "Keep", "MaxArguments", "MaxResult", "MaxDescription", "NoRefresh")
 	s.add("prompts.task.", &c.Task.Prompts, "Success", "Failure", "Comparative", "Simple", "Judge", "Duplicates", "Rerank", "Rewrite",

@@ -295,3 +295,39 @@ func TestWhatIsLearntAgainKeepsWhoseItIs(t *testing.T) {
 		}
 	}
 }
+
+// What one user's run taught may be poison: with HoldBack others find it once it is confirmed.
+func TestALessonIsHeldBackFromOthersUntilItIsConfirmed(t *testing.T) {
+	other := backends.Scope{AgentID: "other", Workspace: "lab"}
+	for name, confirm := range map[string]func(*testing.T, *reme.Backend, string){
+		"learnt again": func(t *testing.T, b *reme.Backend, _ string) {
+			again := attempted("refunding tea", "check the payment first", 1)
+			again.TaskID = "another task"
+			require.NoError(t, only(b.Task().Summarize(t.Context(), summary(bob, again))))
+		},
+		"helped": func(t *testing.T, b *reme.Backend, id string) {
+			require.NoError(t, only(b.Task().Record(t.Context(), &task.RecordRequest{Scope: cleo, IDs: []string{id}, AllUseful: true})))
+		},
+		"verified": func(t *testing.T, b *reme.Backend, id string) {
+			require.NoError(t, only(b.Update(t.Context(), &backends.UpdateRequest{Scope: lab, ID: id, Metadata: map[string]any{"held_back": nil}})))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _ := newBackend(t, open(t), func(cfg *reme.Config) { cfg.Task.HoldBack = true })
+			ctx := t.Context()
+			learnt, err := b.Task().Summarize(ctx, summary(cleo, attempted("refunding tea", "check the payment first", 1)))
+			require.NoError(t, err)
+			finds := func(s backends.Scope) int {
+				found, err := b.Search(ctx, &backends.SearchRequest{Scope: s, Query: "refunding tea"})
+				require.NoError(t, err)
+				retrieved, err := b.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: s, Query: "refunding tea"})
+				require.NoError(t, err)
+				require.Len(t, retrieved.Hits, len(found.Hits))
+				return len(found.Hits)
+			}
+			require.Equal(t, []int{1, 1, 0, 0}, []int{finds(cleo), finds(lab), finds(bob), finds(other)})
+			confirm(t, b, learnt.Memories[0].ID)
+			require.Equal(t, []int{1, 1, 1, 1}, []int{finds(cleo), finds(lab), finds(bob), finds(other)})
+		})
+	}
+}

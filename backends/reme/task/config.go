@@ -45,6 +45,12 @@ type Config struct {
 	// does, redacted, and experiences that quote what the user said: for workspaces whose users may read each other's questions. Optional.
 	KeepQuery bool
 
+	// HoldBack keeps an experience that a user's run taught from searches of others until it is
+	// confirmed: it was learnt again, it helped in a task (see Record), or a verifier removed
+	// held_back from its Metadata by Update. Who taught it finds it at once, and a scope without
+	// user and agent finds all. List shows it to all members. Optional. Off, as in ReMe.
+	HoldBack bool
+
 	Author   string            // Origin.Author of what is learnt, and the actor in its history. Optional. Defaults to "model".
 	Language backends.Language // Of prompts and answers. Optional. Defaults to that of the material.
 	Prompts  Prompts           // Optional. Empty fields have the defaults.

@@ -38,6 +38,7 @@
 //	task_id            which task it was
 //	source             success, failure, comparative or simple
 //	outcome            the score of the trajectory that taught it
+//	held_back          true until it is confirmed: see Config.HoldBack
 //	corroborated       how often it was learnt again in other words, or agreed with
 //	refuted            how often a reflection found that another lesson disagrees: package reflect
 //

@@ -22,13 +22,14 @@ const (
 	metaTaskID     = "task_id"
 	metaSource     = "source"
 	metaOutcome    = "outcome"
+	metaHeldBack   = "held_back"
 )
 
 // counts are what a memory gains by being used and learnt again.
 var counts = []string{keeper.MetaFreq, keeper.MetaUtility, keeper.MetaCorroborated}
 
 // reserved are the keys that are not the caller's.
-var reserved = append([]string{metaTags, metaConfidence, metaStepType, metaToolsUsed, metaTaskQuery, metaTaskID, metaSource, metaOutcome}, counts...)
+var reserved = append([]string{metaTags, metaConfidence, metaStepType, metaToolsUsed, metaTaskQuery, metaTaskID, metaSource, metaOutcome, metaHeldBack}, counts...)
 
 // memory returns a candidate as it is stored: redacted, without id and times.
 func (s *summary) memory(c *backends.Memory) backends.Memory {
@@ -44,6 +45,9 @@ func (s *summary) memory(c *backends.Memory) backends.Memory {
 	}
 	for _, key := range counts {
 		delete(meta, key) // it was not used yet, whatever a model writes
+	}
+	if s.m.config.HoldBack && s.scope.UserID+s.scope.AgentID != "" {
+		meta[metaHeldBack] = true
 	}
 	out := backends.Memory{
 		Kind: backends.KindTask, Scope: s.scope, Metadata: meta, Observed: c.Observed, Expires: s.expires,

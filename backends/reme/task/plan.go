@@ -63,6 +63,9 @@ func (p *plan) place(e *entry) {
 	case e.first != nil:
 		e.target, e.outcome = e.first.target, backends.OutcomeUnchanged
 		return
+	case e.known != nil && e.known.Metadata[metaHeldBack] == true: // the second success
+		p.corroborate(e, p.of(e.known))
+		return
 	case e.known != nil:
 		p.extend(e, p.of(e.known))
 		return

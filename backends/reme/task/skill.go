@@ -58,6 +58,23 @@ func Offered() backends.Filter {
 	return backends.Or(backends.Ne("kind", string(backends.KindSkill)), backends.Eq("metadata."+metaState, string(Proved)))
 }
 
+// Confirmed is what a caller finds of experience: their own, and what is not held back, or not
+// any more. See [Config].HoldBack.
+func Confirmed(s backends.Scope) *backends.Filter {
+	counted := func(key string) backends.Filter {
+		return backends.Filter{Op: "gte", Field: "metadata." + key, Value: 1}
+	}
+	own := backends.Eq("user_id", s.UserID)
+	switch {
+	case s.UserID+s.AgentID == "": // the program
+		return nil
+	case s.UserID == "":
+		own = backends.Eq("agent_id", s.AgentID)
+	}
+	f := backends.Or(backends.Ne("metadata."+metaHeldBack, true), own, counted(keeper.MetaCorroborated), counted(keeper.MetaUtility))
+	return &f
+}
+
 // Skills are procedures that agents made of their experience, in workspaces: drafted from
 // successful attempts and lessons, offered once they proved themselves (as in Voyager, Wang et
 // al. 2023), and withdrawn when they fail. They are safe for concurrent use.
