@@ -52,7 +52,9 @@ func Sentinel(status int, text string) error {
 // Of returns an error of a model or an embedder with its sentinel. One that has a
 // sentinel of package backends keeps it. [Unclear] does not hold for it, because models and
 // embedders store nothing.
-func Of(err error) error {
+func Of(err error) error { return of(err) }
+
+func of(err error) *asked {
 	for _, sentinel := range sentinels {
 		if errors.Is(err, sentinel) {
 			return &asked{err: err}
@@ -69,7 +71,7 @@ func Quiet(err error) error {
 	if err == nil || errors.As(err, new(told)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	out, network := Of(err).(*asked), (*net.OpError)(nil)
+	out, network := of(err), (*net.OpError)(nil)
 	switch n := status(err); {
 	case errors.As(err, &network):
 		out.text = fmt.Sprintf("%v: %v", sentinelOf(out), network)

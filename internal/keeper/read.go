@@ -191,7 +191,7 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	}
 	wanted := func(m *backends.Memory) bool {
 		return (r.IncludeSuperseded || m.Active() && stands(m)) && (r.IncludeExpired || !m.Expired(now)) &&
-			(len(r.Kinds) == 0 || slices.Contains(r.Kinds, m.Kind)) && matches(m) && !(m.Text == "" && silent(m))
+			(len(r.Kinds) == 0 || slices.Contains(r.Kinds, m.Kind)) && matches(m) && (m.Text != "" || !silent(m))
 	}
 	resp := &backends.ListResponse{}
 	limit := store.Page{Limit: r.Limit}.Size()

@@ -29,7 +29,7 @@ func (h *Handler) remeRoutes() {
 			},
 		}, flow.Request)
 	}
-	add(h, f, "GET /health", "Whether the server lives.", traits{}, func(c *call, _ *struct{}) (map[string]string, error) {
+	add(h, f, "GET /health", "Whether the server lives.", traits{}, func(_ *call, _ *struct{}) (map[string]string, error) {
 		return map[string]string{"status": "healthy"}, nil
 	})
 }

@@ -212,7 +212,7 @@ var errDeleted = errors.New("it was deleted while it was read")
 // derived is dropped. Core blocks that cannot be read are reported to Config.OnError, and
 // left out or as they were.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
-	k, _, _ := session.KeyOf(s) // archives.Of has the error
+	k, _, _ := session.KeyOf(s)                                                  // archives.Of has the error
 	if begun, err := store.Begin(ctx, w.cfg.Sessions, k.Partition); err == nil { // else what is archived fails
 		ctx = begun
 	}
