@@ -155,6 +155,9 @@ func (s *Server) flowTool(f flows.Flow) {
 			if want.UserID == "" && want.Workspace == "" {
 				want = c.scope
 			}
+			if want.UserID+want.AgentID == "" && m&(access.Whole|access.Program) == 0 { // who acts in the workspace
+				want.UserID = c.scope.UserID
+			}
 			want, err := c.key.Open(want, m)
 			if opened = want; err == nil && m&(access.Write|access.Whole) == access.Write|access.Whole {
 				err = c.agreed("All experience of the workspace " + whose(want) + " will be erased.")

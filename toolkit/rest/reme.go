@@ -34,11 +34,15 @@ func (h *Handler) remeRoutes() {
 	})
 }
 
-// openOrDefault is open for clients of ReMe, which may leave the workspace out.
+// openOrDefault is open for clients of ReMe, which may leave the workspace out, and name no user but
+// by a header.
 func (c *call) openOrDefault(s backends.Scope, m access.Mode) (backends.Scope, error) {
 	if s.UserID == "" && s.Workspace == "" && s.AgentID == "" {
 		of, _ := c.key.Scope(nil) // what the key alone says; none is no failure
 		s.Workspace = cmp.Or(of.Workspace, "default")
+	}
+	if s.UserID+s.AgentID == "" && m&(access.Whole|access.Program) == 0 { // who acts in the workspace
+		s.UserID = c.r.Header.Get(access.HeaderUser)
 	}
 	return c.open(s, m)
 }
