@@ -22,6 +22,7 @@ import (
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
 )
 
@@ -199,6 +200,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(toolInstructions(c.Language.For(), d.ForgetTool), c.ToolNames))
 	config.Default(&d.Clock, backends.SystemClock)
 	config.Default(&d.IDs, backends.NewID)
+	d.IDs = work.IDs(d.IDs)
 	return &d, d.validate()
 }
 

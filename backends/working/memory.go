@@ -309,6 +309,7 @@ func (c *Config) withDefaults() (Config, error) {
 	config.Default(&d.Redact, redact.Text)
 	config.Default(&d.Clock, backends.SystemClock)
 	config.Default(&d.IDs, backends.NewID)
+	d.IDs = work.IDs(d.IDs)
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
 		orDefault("MaxAttempts", &d.MaxAttempts, 5), orDefault("Workers", &d.Workers, 2), orDefault("Queue", &d.Queue, 2048),

@@ -7,12 +7,15 @@ package work
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/einomem/einomem/backends"
 )
 
 // Calls are the calls under way, so that what they use is closed after the last of
@@ -71,6 +74,24 @@ func Catch(what string, f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// IDs returns a source that makes an id itself where ids panics, or makes none: whoever
+// called it goes on, and the program's log says so.
+func IDs(ids backends.IDSource) backends.IDSource {
+	return func() (id string) {
+		err := Catch("Config.IDs", func() error {
+			if id = ids(); id == "" {
+				return errors.New("an empty id")
+			}
+			return nil
+		})
+		if err != nil {
+			slog.Error("memory: an id is made in the place of the program's", "error", err)
+			id = backends.NewID()
+		}
+		return id
+	}
 }
 
 // Each calls f for 0 to n-1, at most so many at the same time, and returns the error of

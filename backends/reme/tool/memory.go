@@ -116,6 +116,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	config.Default(&out.OnError, func(context.Context, error) {})
 	config.Default(&out.IDs, backends.NewID)
+	out.IDs = work.IDs(out.IDs)
 	if err := c.Language.Validate(); err != nil {
 		return out, fmt.Errorf("tool: Config.Language: %w", err)
 	}
