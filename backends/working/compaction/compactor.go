@@ -142,6 +142,9 @@ type Request struct {
 	// Archive keeps what is replaced. Optional: without one only that is done which
 	// loses nothing.
 	Archive Archive
+	// Begin returns the context for the steps. It is called once, if the messages do not fit.
+	// Optional.
+	Begin func(ctx context.Context) context.Context
 }
 
 // Result is a context that was made smaller.
@@ -190,6 +193,9 @@ func (c *Compactor) Compact(ctx context.Context, r *Request) (*Result, error) {
 	result := &Result{Before: work.usage()}
 	if work.over() > 0 {
 		work.withhold()
+		if r.Begin != nil {
+			ctx = r.Begin(ctx)
+		}
 	}
 	for _, s := range c.steps {
 		if work.over() <= 0 || ctx.Err() != nil {

@@ -212,12 +212,16 @@ var errDeleted = errors.New("it was deleted while it was read")
 // derived is dropped. Core blocks that cannot be read are reported to Config.OnError, and
 // left out or as they were.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
-	k, _, _ := session.KeyOf(s)                                                  // archives.Of has the error
-	if begun, err := store.Begin(ctx, w.cfg.Sessions, k.Partition); err == nil { // else what is archived fails
-		ctx = begun
-	}
+	k, _, _ := session.KeyOf(s) // archives.Of has the error
 	tag := k.Tag()
-	r := &compaction.Request{Messages: own(w.withCore(ctx, s, messages), tag)}
+	begin := func(of context.Context) context.Context {
+		ctx = w.begin(of, k.Partition)
+		return ctx
+	}
+	if w.cfg.Core != nil { // else what fits touches no store
+		begin(ctx)
+	}
+	r := &compaction.Request{Messages: own(w.withCore(ctx, s, messages), tag), Begin: begin}
 	switch a, err := w.archives.Of(s); {
 	case err == nil:
 		r.Archive = &fitArchive{window: w, archive: a}
@@ -243,6 +247,21 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 		}
 	}
 	return res, err
+}
+
+// begin is store.Begin within the time of one call, unless ctx has a life of p. Without one what
+// is archived fails.
+func (w *Window) begin(ctx context.Context, p backends.Partition) context.Context {
+	if store.Began(ctx, p) != "" {
+		return ctx
+	}
+	within, cancel := w.within(ctx)
+	defer cancel()
+	begun, err := store.Begin(within, w.cfg.Sessions, p)
+	if err != nil {
+		return ctx
+	}
+	return store.WithLife(ctx, p, store.Began(begun, p))
 }
 
 // keep stores a summary of the log's beginning with its session. The session may have
