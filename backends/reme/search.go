@@ -79,7 +79,7 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 			asked := q
 			offered := task.Offered()
 			asked.Filter = keeper.Both(keeper.Both(q.Filter.Without("agent_id"), &offered), task.Confirmed(q.Scope)) // a workspace is shared between agents on purpose
-			asked.TopK = min(maxTopK, 2*q.TopK)                                // room for what a skill stands for
+			asked.TopK = min(maxTopK, 2*q.TopK)                                                                      // room for what a skill stands for
 			asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
 			resp, err := b.keeper.Search(ctx, *at.workspace, &asked)
 			if err == nil {

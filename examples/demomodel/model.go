@@ -63,8 +63,10 @@ func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Wri
 		fmt.Fprintln(stderr, Notice)
 		return demo, nil
 	}
+	chatConfig.ErrorText = true // who reads the errors of an example is who talks to it
 	chat, err := openai.NewChatModel(ctx, chatConfig)
 	if err == nil && embedderConfig != nil {
+		embedderConfig.ErrorText = true
 		config.EmbeddingModel = embedderConfig.Model
 		config.Embedder, err = openai.NewEmbedder(ctx, embedderConfig)
 	}

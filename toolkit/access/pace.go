@@ -35,7 +35,7 @@ func paced(h http.Handler, patience time.Duration) http.Handler {
 		out := &pacedWriter{w, p, r.ProtoMajor > 1}
 		h.ServeHTTP(out, r)
 		asked.Pattern = r.Pattern // by which what is around h names the endpoint
-		out.extend() // what is buffered is sent after h
+		out.extend()              // what is buffered is sent after h
 	})
 }
 
