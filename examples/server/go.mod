@@ -15,8 +15,8 @@ require (
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.40.0
 	go.opentelemetry.io/otel/sdk v1.40.0
 	go.opentelemetry.io/otel/trace v1.40.0
-	golang.org/x/net v0.49.0
 	go.yaml.in/yaml/v3 v3.0.4
+	golang.org/x/net v0.49.0
 )
 
 require (
