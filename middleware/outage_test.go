@@ -257,7 +257,7 @@ func TestAnHourOf401LosesNothing(t *testing.T) {
 			h, err := second.Working().Health(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, working.Health{Sessions: 2, Messages: 8, Oldest: start, Failing: 2, Since: start, LastError: h.LastError}, *h)
-			require.Contains(t, h.LastError, "status code: 401")
+			require.Contains(t, h.LastError, "status 401")
 
 			status.Store(400)
 			learnt := func() int { return len(memories(t, b, "ann")) + len(memories(t, b, "bob")) }

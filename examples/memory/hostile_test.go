@@ -135,7 +135,7 @@ func (s *service) does(user, words string) []func() {
 		func() { s.post("/vector_store", object{"workspace_id": "lab", "action": "dump", "path": "backup"}) },
 		func() { s.lesson(user, words) },
 		func() {
-			s.client.CallTool(s.Context(), &sdk.CallToolParams{Name: "search_memory", Arguments: object{"keywords": words, "query": words}})
+			_, _ = s.client.CallTool(s.Context(), &sdk.CallToolParams{Name: "search_memory", Arguments: object{"keywords": words, "query": words}})
 		},
 	}
 }

@@ -58,6 +58,8 @@ var plans = func() map[string]plan {
 		"POST /api/v1/add": {with: object{"context": nil, "documents": nil}, variants: []object{{}, {"kind": "task"}}}, "PATCH /api/v1/memories/{id}": changes, "POST /api/v1/retry": changes,
 		"POST /api/v1/blocks":          {shows: true, variants: []object{{"name": "person", "append": "INTRUDER", "text": nil}, {"name": "persona", "append": "INTRUDER", "text": nil}, {"name": "team", "text": "INTRUDER"}, {"name": "team", "append": "INTRUDER", "text": nil}}},
 		"DELETE /api/v1/memories/{id}": one, "POST /api/v1/delete": {order: 2, variants: []object{{"filter": "or"}}}, "POST /api/v1/forget": {order: 2, variants: []object{{"part": object{"session": "s1"}}, {"part": nil}}},
+		"POST /api/v1/rollback": {shows: true, with: object{"messages": nil, "since": nil}, variants: []object{
+			{"session": nil, "source": "own", "dry_run": true}, {"session": nil, "source": "other", "dry_run": true}, {"source": nil, "dry_run": true}, {"session": nil, "source": "document"}}},
 		"POST /api/v1/import": {stream: true},
 
 		"POST /retrieve_task_memory": shows, "POST /retrieve_task_memory_simple": shows, "POST /retrieve_personal_memory": says, "POST /retrieve_tool_memory": says,
