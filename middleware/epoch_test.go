@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -297,14 +298,17 @@ func TestCallsThatBeganBeforeAForgetWriteNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for at := 0; ; at++ {
 				h, reached := newHouse(t), false
+				var forgetting sync.Mutex // the call may be one of a goroutine that outlives what started it
 				h.spy.Arm(func(c *testkit.StoreCall) error {
 					if c.N == at {
-						reached, c.Before = true, func() { h.forget() }
+						forgetting.Lock()
+						reached, c.Before = true, func() { defer forgetting.Unlock(); h.forget() }
 					}
 					return nil
 				})
 				_ = does(context.Background(), h) // ErrForgotten, or that what it is about is gone
 				h.spy.Arm(nil)
+				forgetting.Lock()
 				if !reached {
 					require.Positive(t, at, "it does not reach the store")
 					return
