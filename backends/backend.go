@@ -87,11 +87,27 @@ type SearchRequest struct {
 	// Beside are memories that the partition does not hold, ranked by words among those
 	// that it holds: what was said and is not learnt yet. Optional.
 	Beside []Memory `json:"beside,omitempty"`
+
+	// Context is what the user said before in this conversation, oldest first. Where Query does
+	// not say what it is about, as "and a cheaper one?", the words of Context join it with less
+	// weight. Optional.
+	Context []string `json:"context,omitempty"`
+	// Brief asks for what a note shows whatever the query: [SearchResponse].Standing, and all that
+	// holds behind the hits where it takes at most so many estimated tokens (see
+	// [SearchResponse].Whole). A backend that does not know it leaves both empty. Optional.
+	// Defaults to 0: the hits alone. Below 0: Standing alone.
+	Brief int `json:"brief,omitempty"`
 }
 
 // SearchResponse is the answer to a [SearchRequest].
 type SearchResponse struct {
 	Hits []Hit `json:"hits"` // best first
+	// Standing are the memories that always apply, in a stable order, where the request has a
+	// Brief. They may be among the Hits as well. None is delicate.
+	Standing []Hit `json:"standing,omitempty"`
+	// Whole says that Hits is all that holds: those that answer the query first, then the others,
+	// with Score 0. Delicate memories are in it only where they answer.
+	Whole bool `json:"whole,omitempty"`
 	// Degraded names what failed, took too long or is left alone while the search still
 	// answered: the embedder (the ranking is lexical alone), the rewriter (the query is as it
 	// was asked) or the reranker (the order is as before it). ErrDimension: the stored vectors
@@ -231,6 +247,8 @@ type UpdateRequest struct {
 	Metadata map[string]any `json:"metadata,omitempty"` // merged into what is there; a nil value removes its key
 	Expires  *time.Time     `json:"expires,omitempty"`  // the zero time clears it
 	Quality  *float64       `json:"quality,omitempty"`
+	Standing *bool          `json:"standing,omitempty"`
+	Delicate *bool          `json:"delicate,omitempty"`
 	Version  int64          `json:"version,omitempty"` // Optional. The version expected; another is ErrConflict. Defaults to any.
 }
 

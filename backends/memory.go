@@ -15,10 +15,19 @@ import (
 // Memory is one thing that is remembered. A Memory handed out is the caller's
 // own copy.
 type Memory struct {
-	ID        string `json:"id"`
-	Kind      Kind   `json:"kind"`
-	Text      string `json:"text"`
-	WhenToUse string `json:"when_to_use,omitempty"` // the situation in which Text helps; indexed with it
+	ID   string `json:"id"`
+	Kind Kind   `json:"kind"`
+	Text string `json:"text"`
+	// WhenToUse is the situation in which Text helps; indexed with it. Of a fact it is up to eight
+	// words by which people would ask for it, which count less than those of Text.
+	WhenToUse string `json:"when_to_use,omitempty"`
+
+	// Standing says that the memory always applies, whatever is asked: how to answer, a name, a
+	// limit such as an allergy, a present home. Notes show it under "About the user".
+	Standing bool `json:"standing,omitempty"`
+	// Delicate says that the memory is shown only where a question is about it: a diagnosis, a
+	// belief, money, another person's secret. It wins over Standing.
+	Delicate bool `json:"delicate,omitempty"`
 
 	// Scope is where the memory was learnt. The partition that holds it follows
 	// from the scope and the kind.
@@ -197,7 +206,7 @@ type KindTraits struct {
 // kinds is the one place that says how a kind is found. A new kind is a constant above and
 // a row here.
 var kinds = map[Kind]KindTraits{
-	KindFact:      {},
+	KindFact:      {Keywords: true},
 	KindEpisode:   {},
 	KindTask:      {Timeless: true, Experience: true},
 	KindPersonal:  {Keywords: true},

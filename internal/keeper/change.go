@@ -32,7 +32,7 @@ const (
 // ErrInvalid. The request's scope does not choose the partition: p does. It is the caller:
 // see [Keeper.Allow].
 func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.UpdateRequest) (*backends.Memory, error) {
-	if r.Text == nil && r.Metadata == nil && r.Expires == nil && r.Quality == nil {
+	if r.Text == nil && r.Metadata == nil && r.Expires == nil && r.Quality == nil && r.Standing == nil && r.Delicate == nil {
 		return nil, k.errorf("memory %s: %w: nothing to change", r.ID, backends.ErrInvalid)
 	}
 	var out *backends.Memory
@@ -97,6 +97,12 @@ func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.Upda
 			return nil, k.errorf("memory %s: %w: quality %v is not between 0 and 1", r.ID, backends.ErrInvalid, q)
 		}
 		rec.Quality = &q
+	}
+	if r.Standing != nil {
+		rec.Standing = *r.Standing
+	}
+	if r.Delicate != nil {
+		rec.Delicate = *r.Delicate
 	}
 	if rec.Active() {
 		rec.Updated = k.config.Clock()
