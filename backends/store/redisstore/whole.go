@@ -60,19 +60,26 @@ func (b blobsOnServer) gone(now time.Time) (bool, error) {
 var errVanished = fmt.Errorf("%w: the server lost all of it: restore a backup, or run Reindex or Drop to begin anew", errIncomplete)
 
 // vanished fails if a partition of which there is nothing was written, as the registry
-// knows, and not dropped. It costs a round trip, so call it only where there is nothing.
+// knows, and not dropped. It costs a round trip or two, so call it only where there is nothing.
+// The registry is read before the keys: nodes of a Cluster answer in any order, and the first
+// write may come between.
 func (s *Store) vanished(ctx context.Context, p backends.Partition) error {
-	k := s.keys(p)
-	var written *redis.FloatCmd
-	var left *redis.IntCmd
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
-		written = pipe.ZScore(ctx, s.writtenKey(escape(p.Namespace)), local(p))
-		left = pipe.Exists(ctx, append(k.all(), k.lives())...)
-	})
-	if err == nil && written.Err() == nil && left.Val() == 0 {
-		err = fmt.Errorf("%s: %w", p, errVanished)
+	err := s.client.ZScore(ctx, s.writtenKey(escape(p.Namespace)), local(p)).Err()
+	if isNil(err) {
+		return nil
 	}
-	return err
+	k := s.keys(p)
+	var left int64
+	if err == nil {
+		left, err = s.client.Exists(ctx, append(k.all(), k.lives())...).Result()
+	}
+	if err != nil {
+		return err
+	}
+	if left == 0 {
+		return fmt.Errorf("%s: %w", p, errVanished)
+	}
+	return nil
 }
 
 // The fields of T:meta that have a 1 or a 0 for each of some keys.
