@@ -78,9 +78,9 @@ type Config struct {
 	// person's. A scope with a workspace and neither user nor agent reaches them for
 	// Manager's calls. Optional. Defaults to false: workspaces are none of this backend's.
 	Shared bool
-	// Prompt replaces all that the model is told about what to keep and how to write it,
-	// in the modes Reconcile, Additive and the first step of TwoStep. The schema of the
-	// answer, with what each field means, and Instructions are added behind it. Optional.
+	// Prompt replaces all that the model is told about what to keep and what to do with it,
+	// in the modes Reconcile, Additive and the first step of TwoStep. What each field of an
+	// entry means, and Instructions, are added behind it. Optional.
 	// Defaults to prompts in English and Chinese.
 	Prompt string
 

@@ -42,6 +42,12 @@
 // it outside of that text, too. One message ends what [Config].Confirm
 // allows, or without it three facts at most: the others stay beside what is new.
 //
+// The answer also says of each fact whether it always applies (Memory.Standing: how to answer, a
+// name, an allergy, a present home), whether it is delicate (Memory.Delicate: a diagnosis, a
+// belief, money) and by which words people would ask for it (Memory.WhenToUse). Where no model
+// says it, and for what was said, rules find orders how to answer and hard limits, in English and
+// Chinese. [backends.Manager].Update sets and unsets both.
+//
 // [Config].Instructions add to the prompt, [Config].Prompt replaces it. [Backend.Remember]
 // adds a fact by hand.
 //

@@ -117,9 +117,7 @@ func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {
 	case TwoStep:
 		return b.twoStep(ctx, c)
 	}
-	return c.Reconcile(ctx, &reconcile.Question{
-		System: b.system(c, prompts(c.Language).reconcile, b.config.Prompt), Tool: "remember", Purpose: "Carry out operations on the memory.", Ask: b.asked(),
-	})
+	return c.Reconcile(ctx, b.question(c, prompts(c.Language).reconcile, "remember", "Carry out operations on the memory."))
 }
 
 // asked returns how facts are asked for: with what the configuration wants to know of each.
@@ -154,15 +152,18 @@ const mostImportant = 10
 
 // factsQuestion asks for facts, whatever is known.
 func (b *Backend) factsQuestion(c *reconcile.Call) *reconcile.Question {
-	return &reconcile.Question{
-		System: b.system(c, prompts(c.Language).additive, b.config.Prompt), Tool: "remember_facts", Purpose: "Add facts to the memory.", Ask: b.asked(),
-	}
+	return b.question(c, prompts(c.Language).additive, "remember_facts", "Add facts to the memory.")
 }
 
-// system puts the fixed part of a question together. custom replaces rules and task.
-func (b *Backend) system(c *reconcile.Call, task, custom string) string {
+// question asks for facts by a tool. A program's own Prompt replaces rules and task.
+func (b *Backend) question(c *reconcile.Call, task, tool, purpose string) *reconcile.Question {
 	p := prompts(c.Language)
-	parts := []string{cmp.Or(custom, p.rules+"\n\n"+task)}
+	return &reconcile.Question{System: b.system(c, cmp.Or(b.config.Prompt, p.rules+"\n\n"+task), p.entry), Tool: tool, Purpose: purpose, Ask: b.asked()}
+}
+
+// system puts the fixed part of a question together.
+func (b *Backend) system(c *reconcile.Call, parts ...string) string {
+	p := prompts(c.Language)
 	if c.Partition.Kind == backends.PartitionAgent {
 		parts = append(parts, p.agent)
 	}
@@ -183,17 +184,20 @@ func (b *Backend) system(c *reconcile.Call, task, custom string) string {
 
 // operations are the answer of a model. Where only facts are asked for they have no Op.
 type operations[E operation | detailedOperation] struct {
-	Operations []E `json:"operations" alias:"decisions,facts,memory,memories,results" jsonschema_description:"empty if nothing is worth keeping"`
+	Operations []E `json:"operations" alias:"decisions,facts,memory,memories,results"`
 }
 
 type operation struct {
-	Op       string `json:"op,omitempty" alias:"event,operation,action" jsonschema:"enum=add,enum=supersede,enum=retract,enum=forget,enum=none"`
-	Index    *int   `json:"index,omitempty" alias:"id,memory_id,existing,target,replaces" jsonschema_description:"of the existing memory, for all but add"`
-	Text     string `json:"text,omitempty" alias:"fact,memory,content,new_memory" jsonschema_description:"the fact, in the language it was said in"`
-	SaidBy   string `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`
-	Since    string `json:"since,omitempty" alias:"valid_from,valid,date" jsonschema_description:"YYYY-MM-DD, if it matters from when it holds"`
-	Messages []int  `json:"messages" jsonschema_description:"n of the new messages that say it"`
-	Entities names  `json:"entities,omitempty" alias:"entity" jsonschema_description:"names of the people, places, organisations and things it is about"`
+	Op       string         `json:"op" alias:"event,operation,action" jsonschema:"enum=add,enum=supersede,enum=retract,enum=forget,enum=none"`
+	Index    *int           `json:"index,omitempty" alias:"id,memory_id,existing,target,replaces"`
+	Text     string         `json:"text" alias:"fact,memory,content,new_memory"`
+	SaidBy   string         `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`
+	Since    string         `json:"since,omitempty" alias:"valid_from,valid,date"`
+	Messages []int          `json:"messages"`
+	Entities names          `json:"entities,omitempty" alias:"entity"`
+	Standing reconcile.Flag `json:"standing,omitempty" alias:"always"`
+	Delicate reconcile.Flag `json:"delicate,omitempty" alias:"sensitive"`
+	About    names          `json:"about,omitempty" alias:"keywords,when_to_use"`
 
 	Rest map[string]any `json:"-"`
 }
@@ -238,6 +242,7 @@ func (o *operation) decoded() reconcile.Operation {
 	verb, _ := reconcile.VerbOf(o.Op)
 	return reconcile.Operation{
 		Verb: verb, Index: indexOf(o.Index), Text: o.Text, SaidBy: reconcile.RoleOf(o.SaidBy), Since: text.Time(o.Since, time.UTC), Messages: o.Messages, Entities: o.Entities,
+		Standing: bool(o.Standing), Delicate: bool(o.Delicate), About: o.About,
 	}
 }
 

@@ -90,7 +90,7 @@ func (b *Backend) decideFacts(ctx context.Context, c *reconcile.Call, facts []re
 		lines[i] = factLine{Fact: i, Text: facts[i].Text}
 	}
 	answer, err := ask.For(ctx, c.Run, &ask.Question{
-		System: b.system(c, prompts(c.Language).decide, ""), User: c.Existing(known) + ask.Section("new_facts", lines),
+		System: b.system(c, prompts(c.Language).rules, prompts(c.Language).decide), User: c.Existing(known) + ask.Section("new_facts", lines),
 		Tool: "decide_facts", Purpose: "Decide what each new fact does to the memory.", Language: c.Language,
 	}, func(a *decisions) error {
 		if a.Decisions == nil {

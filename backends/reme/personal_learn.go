@@ -32,6 +32,9 @@ type statement struct {
 	Score    *int   `json:"score,omitempty" jsonschema_description:"0 to 3"`
 	Messages []int  `json:"messages,omitempty" alias:"n" jsonschema_description:"n of the messages that say it"`
 
+	Standing reconcile.Flag `json:"standing,omitempty"`
+	Delicate reconcile.Flag `json:"delicate,omitempty"`
+
 	Rest map[string]any `json:"-"`
 }
 
@@ -55,7 +58,7 @@ func (s *statements) Decoded() []reconcile.Operation {
 	out := make([]reconcile.Operation, len(s.Statements))
 	for i, e := range s.Statements {
 		verb, _ := reconcile.VerbOf(e.Op)
-		out[i] = reconcile.Operation{Verb: verb, Index: reconcile.None, Text: e.Text, Keywords: e.Keywords, When: e.When, Messages: e.Messages}
+		out[i] = reconcile.Operation{Verb: verb, Index: reconcile.None, Text: e.Text, Keywords: e.Keywords, When: e.When, Messages: e.Messages, Standing: bool(e.Standing), Delicate: bool(e.Delicate)}
 		if e.Index != nil {
 			out[i].Index = *e.Index
 		}
@@ -159,6 +162,7 @@ How to write a statement:
 - Every message has its own "time". "Yesterday" or "next month" mean the day before or the month after that time, whenever you read this. "dates" lists such words with what they mean; rely on it. Write the date itself into the text, and into "when". Leave "when" out where no time is said.
 - "keywords": two to six words or short phrases by which one would look for the statement later, in its language.
 - "messages": the numbers of the messages that say it.
+- "standing": true where it applies whatever is asked: how to answer, language, name, allergies, diets, prohibitions, present home and job. "delicate": true for a diagnosis, belief, money or another person's secret; not for an allergy.
 - "score": 0 for what says nothing about the user (questions about the world, instructions for the task at hand, small talk); 1 for what is made up or supposed, role play, or about figures of a story; 2 for what is general or passing, or can only be inferred: what the user is doing right now, moods, vague interests; 3 for what is stated about the user and useful later (names, family, work, home, health, habits, tastes, plans, dates, experiences), or what the user asks to remember.
 
 What to do with it ("op"):
@@ -184,6 +188,7 @@ Entries of your answer are numbered on from the last existing memory, in their o
 - 每条消息都有自己的时间 "time"。"昨天""下个月"指的是那个时间的前一天、后一个月，与你何时读到无关。"dates" 列出了这类词所指的日期，请以它为准。把具体日期写进文字，也填入 "when"。没有说到时间就不要填 "when"。
 - "keywords"：两到六个词或短语，以后会用来查找这条陈述，使用陈述的语言。
 - "messages"：说到这件事的消息的编号。
+- "standing"：无论问什么都适用时为 true：回答方式、语言、姓名、过敏、忌口、禁忌、现在的住处和工作。"delicate"：诊断、信仰、钱财、他人的秘密为 true；过敏不算。
 - "score"：0 没有用户信息（关于外界的提问、对当前任务的要求、寒暄）；1 假设、虚构、角色扮演，或者说的是故事人物；2 笼统的、一时的，或只能推断的：用户此刻在做什么、情绪、模糊的兴趣；3 明确说出且以后有用的用户信息（姓名、家人、工作、住处、健康、习惯、喜好、计划、日期、经历），或用户要求记住的内容。
 
 如何处理（"op"）：

@@ -284,7 +284,7 @@ func example(t reflect.Type, tag reflect.StructTag) string {
 		}
 		return `"` + cmp.Or(strings.Join(parts, "|"), "…") + `"`
 	case reflect.Bool:
-		return "true"
+		return "true|false"
 	case reflect.Float64:
 		return "0.0"
 	}

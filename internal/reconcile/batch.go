@@ -98,6 +98,9 @@ func (b *batch) build(ctx context.Context, strict bool) error {
 	for _, n := range b.nodes {
 		b.encode(n)
 	}
+	if err := b.mark(ctx); err != nil {
+		return err
+	}
 	if !strict || c.seen == nil || len(b.mutations) == 0 {
 		return nil
 	}
@@ -321,6 +324,32 @@ func (b *batch) encode(n *node) {
 	}
 	b.mutations = append(b.mutations, m)
 }
+
+// mark gives what is known and is said again the marks of what says it, where it has none.
+func (b *batch) mark(ctx context.Context) error {
+	for _, n := range b.nodes {
+		o := n.said()
+		if o.known == nil || !o.known.Active() || o.next != nil || !o.ended.IsZero() || marked(o.known) || n.known != nil || !marked(&n.memory) {
+			continue
+		}
+		recs, err := b.call.engine.Keeper.Records(ctx, b.call.Partition, o.known.ID)
+		if err != nil {
+			return err
+		}
+		if len(recs) == 0 || recs[0].Version != o.known.Version {
+			return b.call.engine.errorf("memory %s: %w", o.known.ID, backends.ErrConflict)
+		}
+		rec := recs[0]
+		rec.Standing, rec.Delicate, rec.WhenToUse = n.memory.Standing, n.memory.Delicate, n.memory.WhenToUse
+		m := store.Put(&rec)
+		m.Expect, m.Actor, m.Role, m.Session = rec.Version, cmp.Or(b.call.Author, b.call.engine.Author), rec.Origin.Role, n.memory.Origin.Session
+		b.mutations, o.known = append(b.mutations, m), &rec.Memory
+	}
+	return nil
+}
+
+// marked reports whether something is said of a memory that decides where it is shown.
+func marked(m *backends.Memory) bool { return m.Standing || m.Delicate || m.WhenToUse != "" }
 
 // items returns what became of each decision. version is the partition's after the batch.
 func (b *batch) items(version int64) []backends.Item {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -258,6 +259,7 @@ func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backend
 		Session: c.Scope.SessionID, Turn: u.Turn, MessageIDs: []string{u.ID}, Role: u.Role, Speaker: u.Speaker, Author: cmp.Or(c.Author, author),
 	}
 	m.Origin.Source = u.source
+	m.Standing = c.stands(&m)
 	c.refer(&m, u)
 	return m
 }
@@ -301,7 +303,33 @@ func (c *Call) statement(op *Operation) backends.Memory {
 		c.Skip(op.from[0], op.Text, err)
 	}
 	c.name(&m, op.Entities)
+	m.Delicate, m.Standing = op.Delicate, op.Standing || !op.Delicate && c.stands(&m)
+	if about := c.about(op.About); about != "" {
+		m.WhenToUse = about
+	}
 	return m
+}
+
+// stands reports whether the rules of package speech take a memory for one that always applies:
+// nobody's words but a user's or a program's own.
+func (c *Call) stands(m *backends.Memory) bool {
+	return m.Origin.Role != string(schema.Assistant) && m.Origin.Source == "" && speech.Standing(m.Text)
+}
+
+const (
+	maxAbout = 8  // words that a statement is about
+	maxWord  = 40 // bytes of each of them
+)
+
+// about returns the words by which people would ask for a statement, as they are stored.
+func (c *Call) about(words []string) string {
+	var out []string
+	for _, w := range strings.FieldsFunc(c.engine.Keeper.Redact(text.Clean(strings.Join(words, ","))), func(r rune) bool { return strings.ContainsRune(",，、;；\n", r) }) {
+		if w = strings.TrimSpace(w); text.HasWords(w) && len(w) <= maxWord && len(out) < maxAbout && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 const (

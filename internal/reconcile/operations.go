@@ -72,6 +72,9 @@ type Operation struct {
 
 	Entities []string // names of whom and what it is about
 
+	Standing, Delicate bool     // see [backends.Memory]
+	About              []string // words by which people would ask for it
+
 	Keywords string // by which it is looked for, for Config.Complete
 	When     string // the time that it is about, as the model wrote it, for Config.Complete
 	Score    int    // how much it is worth, for Config.Complete
@@ -79,6 +82,14 @@ type Operation struct {
 	Value    string // of the Field, as the model wrote it
 
 	from []*Utterance // the messages that are named; all that were asked about, if none is
+}
+
+// Flag is a truth value of an answer. What is neither true nor a word for it is false.
+type Flag bool
+
+// Decode implements the decoding of package ask.
+func (f *Flag) Decode(v any) {
+	*f = Flag(slices.Contains([]string{"true", "yes", "1", "是"}, strings.ToLower(strings.TrimSpace(fmt.Sprint(v)))))
 }
 
 // Question is what a model is asked about the messages of a call.
