@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/period"
 	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -61,7 +62,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	}
 	engine := reconcile.Config{
 		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language, Shown: memoriesShown,
-		Questions: maxQuestions, Confirm: c.Confirm, Describe: c.Describe,
+		Location: c.Location, Dates: period.Dates, Questions: maxQuestions, Confirm: c.Confirm, Describe: c.Describe,
 	}
 	if c.Model != nil {
 		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout}); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/keeper"
 )
@@ -128,6 +129,9 @@ type Config struct {
 
 	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
+	// Location is the zone in which days begin and "tomorrow" is meant, and of the times that
+	// the model is told. Optional. Defaults to UTC: set it where the users live.
+	Location *time.Location
 }
 
 func (c *Config) normalize() (*Config, error) {
@@ -135,6 +139,7 @@ func (c *Config) normalize() (*Config, error) {
 		return nil, fmt.Errorf("mem0: %w: Config.Store is required; sqlitestore.Open(ctx, \":memory:\", nil) gives one", backends.ErrInvalid)
 	}
 	n := *c
+	config.Default(&n.Location, time.UTC)
 	switch n.Mode {
 	case Auto:
 		n.Mode = Reconcile

@@ -132,6 +132,9 @@ func (b *Backend) asked() func(context.Context, *ask.Run, *ask.Question, func([]
 // much it matters, and the field of the profile that it fills.
 func (b *Backend) complete(m *backends.Memory, op *reconcile.Operation) error {
 	m.Valid = op.Since
+	if day := op.Since.Format(time.DateOnly); !op.Since.IsZero() && op.Since.Equal(text.Time(day, time.UTC)) { // a day begins in its zone
+		m.Valid = text.Time(day, b.config.Location).UTC()
+	}
 	if b.config.Importance && op.Score > 0 {
 		quality := float64(min(op.Score, mostImportant)) / mostImportant
 		m.Quality = &quality
@@ -193,7 +196,7 @@ type operation struct {
 	Text     string         `json:"text" alias:"fact,memory,content,new_memory"`
 	SaidBy   string         `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`
 	Since    string         `json:"since,omitempty" alias:"valid_from,valid,date"`
-	Messages []int          `json:"messages"`
+	Messages []int          `json:"messages,omitempty"`
 	Entities names          `json:"entities,omitempty" alias:"entity"`
 	Standing reconcile.Flag `json:"standing,omitempty" alias:"always"`
 	Delicate reconcile.Flag `json:"delicate,omitempty" alias:"sensitive"`

@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/period"
 	"github.com/einomem/einomem/internal/reconcile"
 )
 
@@ -108,7 +109,7 @@ func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits
 	p.engine = reconcile.New(&reconcile.Config{
 		Name: "reme", Keeper: keep, Model: model, Limits: limits,
 		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown, Room: prompt, Confirm: c.Confirm,
-		UsersOnly: true, ByTime: true, Location: c.Location, Dates: knownDates, Complete: p.complete,
+		UsersOnly: true, ByTime: true, Location: c.Location, Dates: period.Dates, Complete: p.complete,
 	})
 	return p, nil
 }

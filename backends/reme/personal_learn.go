@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/ask"
@@ -126,18 +125,6 @@ func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) error {
 		}
 	}
 	return nil
-}
-
-// knownDates says what the words for times in a message mean, counted from when it was
-// said. Only those that the calendar decides are there.
-func knownDates(message string, said time.Time) []string {
-	var out []string
-	for _, p := range period.Find(message, said) {
-		if day := p.String(); p.Sure && day != p.Text && len(out) < 8 {
-			out = append(out, p.Text+" = "+day)
-		}
-	}
-	return out
 }
 
 // personalWords are the fixed texts of a language. The prompt is for the model that learns:

@@ -94,6 +94,18 @@ func Find(s string, now time.Time) []Period {
 	return direct(s, longest(all), now)
 }
 
+// Dates says which days the words for times in a text mean, such as "tomorrow = 2026-11-28", counted
+// from when it was said. Only those that the calendar decides are there, at most eight.
+func Dates(text string, said time.Time) []string {
+	var out []string
+	for _, p := range Find(text, said) {
+		if day := p.String(); p.Sure && day != p.Text && len(out) < 8 {
+			out = append(out, p.Text+" = "+day)
+		}
+	}
+	return out
+}
+
 // hints are what a text without digits has that names a time.
 var hints = strings.Fields(`day week month year night morning noon evening tomorrow jan feb mar apr may jun jul aug sep
 	oct nov dec spring summer autumn fall winter 年 月 周 星期 礼拜 日 天 昨 今 明 春 夏 秋 冬`)

@@ -216,6 +216,9 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 	case op.Verb == Supersede && on != nil:
 		op.Entities = slices.Concat(op.Entities, stillNamed(on, op.Text))
 		n.wanted, n.target, n.memory = backends.OutcomeSuperseded, t, c.statement(op)
+		if op.Since.IsZero() && slices.ContainsFunc(op.from, func(u *Utterance) bool { return len(u.Text) < longMessage && speech.Corrects(u.Text) }) {
+			n.memory.Valid = on.Since() // what is corrected never was so
+		}
 	default:
 		n.memory = c.statement(op)
 	}

@@ -148,14 +148,14 @@ func (c *Call) conversation(s *stretch) (material string, numbered []*Utterance)
 	}
 	material += ask.Section("new_messages", said)
 	if !c.engine.ByTime { // what is said counts from when it was said, whenever it is learnt
-		material += nowIs[c.Language] + " " + c.shownTime(c.Now)
+		material += fmt.Sprintf(nowIs[c.Language], c.engine.Location) + " " + c.shownTime(c.Now)
 	}
 	return material, numbered
 }
 
 var nowIs = map[backends.Language]string{
-	backends.English: "Time now (UTC, as all times above):",
-	backends.Chinese: "现在时间（UTC，上面的时间也是）：",
+	backends.English: "Time now (%s, as all times above):",
+	backends.Chinese: "现在时间（%s，上面的时间也是）：",
 }
 
 func (c *Call) line(p *passage, s string) Line {

@@ -195,6 +195,13 @@ var revision = regexp.MustCompile(`(?i)\b(?:now|today|actually|instead|any ?more
 // Revises reports whether a text says that something is different from before.
 func Revises(text string) bool { return Negates(text) || revision.MatchString(text) }
 
+// correction are words by which people take back what they just said: it never was so.
+var correction = regexp.MustCompile(`(?i)\bi (?:meant(?: to (?:say|write))?|misspoke|mistyped)\b|\b(?:sorry|no),? (?:it's|it is|that's|that is|that should be)\b|\b(?:correction|typo)\b|\b(?:said|wrote|typed|got) (?:that|it|this) wrong\b|(?:说|打|写|记|搞|弄|讲)错了|更正|我是说|口误|笔误`)
+
+// Corrects reports whether a text corrects what was said before it, which never was so. What
+// changed was so once.
+func Corrects(text string) bool { return correction.MatchString(text) }
+
 // reported introduces what the user said before.
 var reported = regexp.MustCompile(`(?i)\b(?:as )?you (?:told|said|mentioned)(?: me)?(?: that)?\b[:,]?|(?:你|您)(?:告诉|说|提到)过?(?:我)?[：:，,]?`)
 

@@ -118,3 +118,16 @@ func TestWhoGivesNoSuchOrderIsRemembered(t *testing.T) {
 		require.Equal(t, speech.NoWish, speech.WishOf(text), text)
 	}
 }
+
+func TestCorrections(t *testing.T) {
+	for text, want := range map[string]bool{
+		"I meant Miko, not Mika.": true, "Sorry, it's the 14th.": true, "Typo: my code is 4417.": true, "No, that's my sister's name.": true,
+		"我说错了，是周四。": true, "更正一下，我住在海淀。": true, "打错了，是小米": true,
+		"I moved to Shanghai.": false, "Actually I live in Oslo now.": false, "What do you mean?": false, "I mean to visit her.": false,
+		"我搬到上海了。": false, "现在改喝茶了。": false,
+	} {
+		if got := speech.Corrects(text); got != want {
+			t.Errorf("Corrects(%q) = %v", text, got)
+		}
+	}
+}
