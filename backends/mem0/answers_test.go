@@ -323,7 +323,7 @@ func TestTheFixedPromptIsSmallAndTheSame(t *testing.T) {
 					if len(s.facts) > 0 {
 						return `{"decisions":[]}`
 					}
-					return `{"facts":["x"]}`
+					return `{"facts":[{"text":"x"}]}`
 				})
 				m := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 					tool, form := "", ""

@@ -65,7 +65,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 		Location: c.Location, Dates: period.Dates, Questions: maxQuestions, Confirm: c.Confirm, Describe: c.Describe,
 	}
 	if c.Model != nil {
-		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout}); err != nil {
+		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout, Limit: "mem0.Config.ModelTimeout"}); err != nil {
 			return nil, err
 		}
 		if typ, ok := components.GetType(c.Model); ok {

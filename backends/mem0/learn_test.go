@@ -825,7 +825,7 @@ func TestExpiredFactsAreNotShownToTheModel(t *testing.T) {
 }
 
 func TestSaidAgainAfterADeletion(t *testing.T) {
-	for i, b := range []*mem0.Backend{open(t), open(t, with(answering(`{"facts":["tea"]}`)), factsOnly)} {
+	for i, b := range []*mem0.Backend{open(t), open(t, with(answering(`{"facts":[{"text":"tea"}]}`)), factsOnly)} {
 		first := add(t, b, ann, user("tea")...).Items[0].Memory
 		require.NoError(t, b.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: first.ID}))
 		if i > 0 {

@@ -122,15 +122,26 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 			places = append(places, i)
 		}
 	}
-	for batch := range slices.Chunk(places, embedBatch) {
+	size := embedBatch
+	if learnt := int(r.batch.Load()); learnt > 0 {
+		size = learnt
+	}
+	most := size
+	for rest := places; len(rest) > 0; {
+		batch := rest[:min(size, len(rest))]
 		part := make([]string, len(batch))
 		for i, place := range batch {
 			part[i] = shorten(texts[place], maxEmbedText)
 		}
 		vectors, err := call(ctx, s, func(ctx context.Context) ([][]float32, error) { return r.callEmbedder(ctx, part) })
+		if len(part) > 1 && (fault.MayBeForm(err) || errors.Is(err, fault.ErrContent)) { // it may take fewer at a time
+			size = max(len(part)/4, 1)
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("embedding %d texts: %w", len(part), err)
 		}
+		rest = rest[len(batch):]
 		for i, v := range vectors {
 			if dim != 0 && len(v) != dim {
 				return nil, fmt.Errorf("the embedder returned vectors of %d and of %d components: %w", dim, len(v), backends.ErrDimension)
@@ -139,6 +150,9 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 			known.byText.Store(texts[batch[i]], v)
 		}
 		known.Made.Add(int64(len(batch)))
+	}
+	if size < most { // it took all of them so
+		r.batch.Store(int64(size))
 	}
 	return out, nil
 }

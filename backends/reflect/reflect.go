@@ -95,7 +95,7 @@ func New(cfg *Config) (*Reflector, error) {
 	}
 	if cfg.Model != nil {
 		var err error
-		if r.model, err = ask.New(&ask.Config{Name: "draft", Model: cfg.Model, Timeout: cfg.ModelTimeout}); err != nil {
+		if r.model, err = ask.New(&ask.Config{Name: "draft", Model: cfg.Model, Timeout: cfg.ModelTimeout, Limit: "reflect.Config.ModelTimeout"}); err != nil {
 			return nil, err
 		}
 	}

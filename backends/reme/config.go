@@ -154,7 +154,7 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 		return nil, err
 	}
 	if c.Model != nil {
-		if b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: c.Limits.Timeout, Concurrency: c.Limits.Concurrency}); err != nil {
+		if b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: c.Limits.Timeout, Limit: "reme.Config.Limits.Timeout", Concurrency: c.Limits.Concurrency}); err != nil {
 			return nil, err
 		}
 	}

@@ -42,14 +42,14 @@ func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
 		texts = append(texts, m.ToolCalls[i].Function.Arguments)
 	}
 	if len(texts) == 0 {
-		texts = []string{einox.Text(m)}
+		texts = pieces(einox.Text(m))
 	}
 	var a Answer[T]
-	d := decoder{}
+	d := decoder{shape: shapeOf(reflect.TypeFor[T]())}
 	for _, s := range texts {
 		v, err := JSON(s)
 		if err == nil {
-			err = d.decode(v, reflect.ValueOf(&a.Value).Elem())
+			err = d.decode(d.shape.bare(v), reflect.ValueOf(&a.Value).Elem())
 		}
 		if err != nil {
 			return nil, err
@@ -67,8 +67,9 @@ func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
 // an object, JSON inside a text, other names of keys. A type with a method Decode(any)
 // decodes itself, and refuses nothing.
 type decoder struct {
-	good int // entries of lists
-	bad  []Bad
+	shape *shape
+	good  int // entries of lists
+	bad   []Bad
 }
 
 func (d *decoder) decode(v any, to reflect.Value) error {
@@ -92,6 +93,9 @@ func (d *decoder) object(v any, to reflect.Value) error {
 	if s, ok := v.(string); ok {
 		nested, err := JSON(s)
 		if field := to.FieldByName("Text"); err != nil && field.IsValid() {
+			if bareWord.MatchString(s) {
+				return errors.New("is a bare word, and should be an object")
+			}
 			return scalar(s, field)
 		}
 		if err != nil {
@@ -99,8 +103,11 @@ func (d *decoder) object(v any, to reflect.Value) error {
 		}
 		v = nested
 	}
-	o, isObject := v.(map[string]any)
 	list, wraps := onlyList(to)
+	if one, ok := v.([]any); ok && !wraps && len(one) == 1 {
+		v = one[0]
+	}
+	o, isObject := v.(map[string]any)
 	switch {
 	case !isObject && wraps:
 		return d.list(v, list)
@@ -150,10 +157,10 @@ func (d *decoder) list(v any, to reflect.Value) error {
 			v = lines
 		}
 	}
-	list, ok := v.([]any)
-	if !ok {
-		list = []any{v}
+	if of == reflect.Struct {
+		v = d.shape.bare(v)
 	}
+	list := listed(v)
 	if to.IsNil() { // an empty list is an answer, no list is none
 		to.Set(reflect.MakeSlice(to.Type(), 0, len(list)))
 	}
@@ -277,12 +284,7 @@ func example(t reflect.Type, tag reflect.StructTag) string {
 		}
 		return "{" + strings.Join(parts, ",") + "}"
 	case reflect.String:
-		for part := range strings.SplitSeq(tag.Get("jsonschema"), ",") {
-			if v, ok := strings.CutPrefix(part, "enum="); ok {
-				parts = append(parts, v)
-			}
-		}
-		return `"` + cmp.Or(strings.Join(parts, "|"), "…") + `"`
+		return `"` + cmp.Or(strings.Join(enumOf(tag), "|"), "…") + `"`
 	case reflect.Bool:
 		return "true|false"
 	case reflect.Float64:

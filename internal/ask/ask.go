@@ -1,10 +1,11 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ask asks a chat model for an answer that is a Go value: by a tool that the
-// model is forced to call, whose schema follows from the type, or by JSON where the
-// model calls no tools. Answers are repaired and decoded leniently. One that cannot be
-// used is explained to the model once; a second one is backends.ErrModel. That the
+// Package ask asks a chat model for an answer that is a Go value: by a JSON schema that follows
+// from the type, by a tool that the model is forced to call or that it is offered, or by JSON in
+// the prompt. A model or a server that refuses one of these forms is asked by the next, and
+// the process remembers it. Answers are repaired and decoded leniently. One that cannot be
+// used is explained to the model once; a second one is ErrUnusable, a backends.ErrModel. That the
 // model could not be asked, or is left alone because it failed, is
 // backends.ErrUnavailable, or backends.ErrInvalid where it refuses the content, so that
 // "the model failed" is never taken for "there is nothing to remember".
@@ -44,7 +45,11 @@ type Config struct {
 	Name        string              // Required. Who asks: errors begin with it.
 	Model       model.BaseChatModel // Required.
 	Timeout     time.Duration       // Optional. Of one call. Defaults to 60 s.
+	Limit       string              // Optional. What the program calls Timeout, for the error.
 	Concurrency int                 // Optional. Calls at the same time. Defaults to any number.
+	// OnError is told once of each form of questions that the model refused. Optional; the log
+	// has it in any case.
+	OnError func(ctx context.Context, stage string, err error)
 }
 
 // Model is a chat model that is asked questions. One that fails five times in a row, which
@@ -54,8 +59,13 @@ type Model struct {
 	name    string
 	plain   model.BaseChatModel
 	calling model.ToolCallingChatModel // nil where the model calls no tools
+	shaped  shaped                     // nil where it cannot be held to a schema
+	first   form                       // what it is asked by at first
+	key     any                        // by which forms knows it
 	typ     string
 	timeout time.Duration
+	limit   string
+	onError func(ctx context.Context, stage string, err error)
 	breaker *fault.Breaker
 	slots   *semaphore.Weighted
 }
@@ -66,14 +76,14 @@ func New(c *Config) (*Model, error) {
 		return nil, fmt.Errorf("%s: %w: a model is required", c.Name, backends.ErrInvalid)
 	}
 	m := &Model{
-		name: c.Name, plain: c.Model, timeout: c.Timeout, typ: "ChatModel",
+		name: c.Name, plain: c.Model, timeout: c.Timeout, limit: c.Limit, onError: c.OnError, typ: "ChatModel",
 		slots:   semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
 		breaker: fault.NewBreaker("the model", openAfter, backends.SystemClock), // whatever the clock of the memories: pauses are real time
 	}
 	if m.timeout <= 0 {
 		m.timeout = time.Minute
 	}
-	m.calling, _ = c.Model.(model.ToolCallingChatModel)
+	m.chooseForm()
 	if typ, ok := components.GetType(c.Model); ok {
 		m.typ = typ
 	}
@@ -116,12 +126,7 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 		return nil, fmt.Errorf("schema of the answer by %s: %w", q.Tool, err)
 	}
 	var answer *Answer[T]
-	p := phrases[q.Language.For()]
-	form := fmt.Sprintf(p.byTool, q.Tool)
-	if r.model.calling == nil {
-		form = p.byJSON + " " + example(reflect.TypeFor[T](), "")
-	}
-	err = r.ask(ctx, q, form, info, func(out *schema.Message) error {
+	err = r.ask(ctx, q, &answerForm{info, example(reflect.TypeFor[T](), "")}, func(out *schema.Message) error {
 		answer, err = decodeAnswer[T](out)
 		if err == nil && check != nil {
 			err = check(&answer.Value)
@@ -138,7 +143,7 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 // may refuse it; nil accepts any that is not blank.
 func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (string, error) {
 	var answer string
-	err := r.ask(ctx, q, "", nil, func(out *schema.Message) error {
+	err := r.ask(ctx, q, nil, func(out *schema.Message) error {
 		if answer = unwrap(einox.Text(out)); answer == "" {
 			return ErrEmpty
 		}
@@ -151,24 +156,28 @@ func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (s
 }
 
 // ask puts the question, and hands the answer to read: once more with the reason if
-// read refuses it.
-func (r *Run) ask(ctx context.Context, q *Question, form string, tool *schema.ToolInfo, read func(*schema.Message) error) error {
-	system, user := q.System, q.User
-	if form != "" {
-		system += "\n\n" + form
-	}
+// read refuses it. A model that was offered a tool and called none is asked for JSON in the
+// prompt then.
+func (r *Run) ask(ctx context.Context, q *Question, a *answerForm, read func(*schema.Message) error) error {
+	user, from := q.User, r.model.form()
 	for try := 1; ; try++ {
-		out, err := r.call(ctx, []*schema.Message{schema.SystemMessage(system), schema.UserMessage(user)}, tool)
+		out, by, err := r.call(ctx, q, user, a, from)
 		if err != nil {
 			return fmt.Errorf("%s: asking the model: %w", r.model.name, err)
 		}
 		if cutOff(out) {
 			err = ErrTruncated
 		} else if err = read(out); err == nil {
+			if a != nil {
+				r.model.takes(ctx, by)
+			}
 			return nil
 		}
 		if try == 2 {
-			return fmt.Errorf("%s: %w twice: %w", r.model.name, backends.ErrModel, err)
+			return fmt.Errorf("%s: %w: twice: %w", r.model.name, ErrUnusable, err)
+		}
+		if from = by; (by == forced || by == auto) && len(out.ToolCalls) == 0 {
+			from = prompted
 		}
 		var entry *entryError
 		if errors.As(err, &entry) { // the model may read what it wrote
@@ -178,42 +187,29 @@ func (r *Run) ask(ctx context.Context, q *Question, form string, tool *schema.To
 	}
 }
 
-// call makes one call of the model, within the limits of the run.
-func (r *Run) call(ctx context.Context, in []*schema.Message, tool *schema.ToolInfo) (*schema.Message, error) {
+// ErrUnusable is returned when a model answered twice, and not with anything that could be used.
+// Asking once more costs as much again: who can do without the answer goes on without it.
+var ErrUnusable = fmt.Errorf("no usable answer: %w", backends.ErrModel)
+
+// call makes one call of the model, within the limits of the run. Requests whose form is
+// refused on the way are a part of it.
+func (r *Run) call(ctx context.Context, q *Question, user string, a *answerForm, from form) (*schema.Message, form, error) {
 	if err := r.model.slots.Acquire(ctx, 1); err != nil {
-		return nil, context.Cause(ctx)
+		return nil, from, context.Cause(ctx)
 	}
 	defer r.model.slots.Release(1)
-	size, err := r.reserve(in)
+	size, err := r.reserve(q.System, user)
 	if err != nil {
-		return nil, err
+		return nil, from, err
 	}
-	out, err := r.model.generate(ctx, in, tool)
+	out, by, err := r.model.generate(ctx, q, user, a, from)
 	r.spent(size, out)
-	return out, err
+	return out, by, err
 }
 
 // openAfter is how many failures in a row it takes to leave the model alone: more than the
 // calls that one request makes at the same time.
 const openAfter = 5
-
-func (m *Model) generate(ctx context.Context, in []*schema.Message, tool *schema.ToolInfo) (*schema.Message, error) {
-	asked, opts := m.plain, []model.Option(nil)
-	if tool != nil && m.calling != nil {
-		bound, err := m.calling.WithTools([]*schema.ToolInfo{tool})
-		if err != nil {
-			return nil, fmt.Errorf("giving the model the tool %s: %w", tool.Name, err)
-		}
-		asked, opts = bound, append(opts, model.WithToolChoice(schema.ToolChoiceForced))
-	}
-	return fault.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
-		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
-		if err == nil && out == nil {
-			err = fault.Told(errors.New("the model answered nothing"))
-		}
-		return out, fault.Quiet(err)
-	})
-}
 
 // ErrLimit is returned when a request would cost more than its [Limits] allow. It is
 // backends.ErrInvalid: repeating the request spends as much again.
@@ -256,9 +252,9 @@ func (r *Run) Embedded(texts int) {
 }
 
 // reserve takes one call and the tokens of its prompt, by estimate.
-func (r *Run) reserve(in []*schema.Message) (tokens int, err error) {
-	for _, m := range in {
-		tokens += text.Tokens(m.Content)
+func (r *Run) reserve(in ...string) (tokens int, err error) {
+	for _, s := range in {
+		tokens += text.Tokens(s)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

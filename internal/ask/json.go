@@ -50,6 +50,7 @@ func cutOff(m *schema.Message) bool {
 // whole of an answer.
 func unwrap(s string) string {
 	s = strings.TrimSpace(thoughtClose.ReplaceAllString(thought.ReplaceAllString(s, ""), ""))
+	s = strings.TrimPrefix(s, "[TOOL_CALLS]") // Mistral's, in the place of a call
 	return strings.TrimSpace(fence.ReplaceAllString(s, "$1"))
 }
 
@@ -67,7 +68,7 @@ func JSON(answer string) (any, error) {
 	if s == "" {
 		return nil, ErrEmpty
 	}
-	start := strings.IndexAny(s, "{[")
+	start := strings.IndexAny(s, "{[｛［")
 	if start < 0 {
 		return nil, ErrNoJSON
 	}
@@ -101,13 +102,46 @@ var apostrophe = regexp.MustCompile(`(\p{L})'(\p{L})`)
 
 const held = "\uE000" // for private use: no text has it
 
-// fullWidth are the signs between two tokens that Chinese models write.
-var fullWidth = regexp.MustCompile(`["'”}\]\d]\s*[：，]\s*["'“{\[\d]`)
+// signs are those of JSON as Chinese models write them.
+var signs = map[rune]rune{'：': ':', '，': ',', '、': ',', '｛': '{', '｝': '}', '［': '[', '］': ']'}
+
+// narrow replaces the signs outside of texts, and says whether brackets are among them.
+func narrow(s string) (out string, brackets bool) {
+	var end, before rune // what ends the text that is being read, 0 outside
+	out = strings.Map(func(r rune) rune {
+		last := before
+		before = r
+		switch {
+		case end != 0 && r == end && last != '\\':
+			end = 0
+		case end != 0:
+		case r == '"' || r == '”':
+			end = r
+		case r == '“':
+			end = '”'
+		case signs[r] != 0:
+			brackets = brackets || strings.ContainsRune("{}[]", signs[r])
+			return signs[r]
+		}
+		return r
+	}, s)
+	return out, brackets
+}
 
 // repair decodes what is nearly JSON, as models write it: quotes and commas of any kind or
 // none, comments, a text behind the last bracket. What its brackets do not close is
 // ErrTruncated: a mark behind them has to stay behind them.
 func repair(s string) (any, error) {
+	if strings.Contains(s, "{{") { // of a template whose braces were escaped
+		s = strings.NewReplacer("{{", "{", "}}", "}").Replace(s)
+		if v, err := decode(s); !errors.Is(err, ErrMalformed) {
+			return v, err
+		}
+	}
+	narrowed, brackets := narrow(s)
+	if brackets {
+		s = narrowed
+	}
 	s = s[:strings.LastIndexAny(s, "}]")+1]
 	switch {
 	case s == "":
@@ -121,9 +155,7 @@ func repair(s string) (any, error) {
 	marked := `{"value":` + s + `,"end":true}`
 	fixed, err := jsonrepair.JSONRepair(marked)
 	if err != nil {
-		for range 2 { // two signs in a row share what stands between them
-			marked = fullWidth.ReplaceAllStringFunc(marked, strings.NewReplacer("：", ":", "，", ",").Replace)
-		}
+		marked, _ = narrow(marked)
 		fixed, err = jsonrepair.JSONRepair(marked)
 	}
 	if err != nil {

@@ -42,8 +42,8 @@ type Breaker struct {
 }
 
 // NewBreaker returns the closed circuit of a service, which opens after so many failures in
-// a row: errors that are backends.ErrUnavailable by [Of]. What the service refuses
-// says nothing of it. The clock has to go on in real time.
+// a row: errors that are backends.ErrUnavailable by [Of], and no [ErrForm]. What the service
+// refuses says nothing of it. The clock has to go on in real time.
 func NewBreaker(service string, openAfter int, clock func() time.Time) *Breaker {
 	return &Breaker{service: service, openAfter: openAfter, clock: clock}
 }
@@ -118,7 +118,7 @@ func (b *Breaker) end(probe bool, err error, counts bool) {
 	case err == nil:
 		b.failures, b.pause = 0, 0
 		return
-	case !counts || !errors.Is(Of(err), backends.ErrUnavailable):
+	case !counts || errors.Is(Of(err), ErrForm) || !errors.Is(Of(err), backends.ErrUnavailable):
 		return
 	}
 	b.failures++

@@ -3,7 +3,8 @@
 
 // Package fault says whose fault it is that a model or an embedder gave no answer: the
 // service's, which is backends.ErrUnavailable and repeated for as long as it takes, or that
-// of the content, which is backends.ErrInvalid and never succeeds.
+// of the content, which is backends.ErrInvalid and never succeeds. A refusal of the form of a
+// request, such as of its tools, is [ErrForm] and ErrUnavailable: the content may be taken.
 package fault
 
 import (
@@ -17,13 +18,21 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 )
 
 var (
 	// refusals are how services name a refusal of content where no status says it.
-	refusals = regexp.MustCompile(`(?i)context_length_exceeded|maximum context length|prompt is too long|content_filter|content_policy|data_?inspection_?failed`)
+	refusals = regexp.MustCompile(`(?i)context_length_exceeded|(?:maximum )?context (?:length|size)|prompt is too long|content_filter|content_policy|data_?inspection_?failed|` +
+		`content management policy|inappropriate content|content exists risk|high risk|responsible_?ai|safety|moderation`)
+	// forms are the words by which services refuse the form of a request. None matches more
+	// than a few words, since what it matched is shown.
+	forms = regexp.MustCompile(`(?i)tool[_ ]?choice|response_?format|json[_ ]schema|function[_ ]call(?:ing|s)?|tool[_ -](?:use|call(?:ing|s)?)|(?:support|param:?) tools?\b|tools? (?:param|(?:is|are) not supported)|` +
+		`roles? must alternate|alternate (?:user|with|between)|(?:successive|consecutive) (?:user|assistant|messages)|system role|system messages?|not support (?:the )?system|developer instruction|` +
+		`extra_forbidden|extra inputs|unsupported (?:parameter|value)|unrecognized request argument|unknown (?:parameter|name|field)|reasoning_content|max_(?:completion_)?tokens|stream_options|` +
+		`batch[ _]size|requests can be in one batch|dimensions`)
 	// accounts are what services report with the status 400 that is no fault of the content:
 	// Gemini an invalid key, Anthropic and DashScope an account that is not paid.
 	accounts = regexp.MustCompile(`(?i)api[ _-]?key|credit balance|quota|billing|arrearage|location is not supported`)
@@ -32,21 +41,57 @@ var (
 	statuses = regexp.MustCompile(`(?i)\bstatus(?:[ _]?code)?:? ?([45]\d\d)\b`)
 )
 
+// What a service refuses of a request whose key and account it takes.
+var (
+	ErrForm    = fmt.Errorf("the form of the request is refused: %w", backends.ErrUnavailable)
+	ErrContent = fmt.Errorf("the content is refused: %w", backends.ErrInvalid)
+)
+
 // ErrPartly is wrapped by an error of a backend that stored a part of a request.
 var ErrPartly = errors.New("a part of it is stored")
 
-// Sentinel returns ErrInvalid if a service refused the content of a request, and else
-// ErrUnavailable. A status of 0 is none; then text, the service's own, decides.
+// Sentinel returns ErrInvalid if a service refused a request, and else ErrUnavailable: it
+// returns [ErrContent] or [ErrForm] where text, the service's own, says which of them it
+// refused. A status of 0 is none; then text decides.
 func Sentinel(status int, text string) error {
-	refused := status == 0 && refusals.MatchString(text)
+	refused := false
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		refused = true
 	}
-	if refused && !accounts.MatchString(text) {
+	switch {
+	case !refused && status != 0 || accounts.MatchString(text):
+		return backends.ErrUnavailable
+	case Content(text) || status == http.StatusRequestEntityTooLarge:
+		return ErrContent
+	case refused && forms.MatchString(text):
+		return ErrForm
+	case refused:
 		return backends.ErrInvalid
 	}
 	return backends.ErrUnavailable
+}
+
+// Content reports whether a service says that it refuses the content of a request.
+func Content(text string) bool { return refusals.MatchString(text) }
+
+// About returns the words of a refusal that say which part of the form it is about, for
+// [ErrForm], and "" for other sentinels. It quotes nothing else.
+func About(sentinel error, text string) string {
+	if !errors.Is(sentinel, ErrForm) {
+		return ""
+	}
+	return " about " + strings.ToLower(forms.FindString(text))
+}
+
+// MayBeForm reports whether a model may take the same content in another form: it refused
+// the form, or it refused the request and did not say why.
+func MayBeForm(err error) bool {
+	if errors.Is(err, ErrForm) {
+		return true
+	}
+	code := status(err)
+	return errors.Is(err, backends.ErrInvalid) && !errors.Is(err, ErrContent) && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity)
 }
 
 // Of returns an error of a model or an embedder with its sentinel. One that has a
@@ -117,7 +162,7 @@ func (a *asked) Error() string { return cmp.Or(a.text, a.err.Error()) }
 func (a *asked) Unwrap() error { return a.err }
 
 // sentinels are what an error of a model or an embedder may be.
-var sentinels = []error{backends.ErrInvalid, backends.ErrModel, backends.ErrDimension, backends.ErrUnavailable}
+var sentinels = []error{ErrForm, ErrContent, backends.ErrInvalid, backends.ErrModel, backends.ErrDimension, backends.ErrUnavailable}
 
 // Unclear reports whether a call that failed so may have stored something: its answer got
 // lost, or it was cut off. After every other error nothing was stored.

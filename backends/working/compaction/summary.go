@@ -78,7 +78,7 @@ func (s SummarizeRounds) summarizer(name string, running bool, limit int) (*step
 	if err != nil {
 		return nil, err
 	}
-	m, err := ask.New(&ask.Config{Name: "summary", Model: s.Model, Timeout: s.Timeout})
+	m, err := ask.New(&ask.Config{Name: "summary", Model: s.Model, Timeout: s.Timeout, Limit: "compaction.SummarizeRounds.Timeout"})
 	if err != nil {
 		return nil, err
 	}

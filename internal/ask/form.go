@@ -1,0 +1,155 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/cloudwego/eino/components"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/fault"
+	"github.com/einomem/einomem/internal/work"
+)
+
+// form is how a structured answer is asked for. A model that refuses one form is asked by the
+// next, and by that from then on.
+type form int
+
+const (
+	bySchema form = iota // the model is held to a JSON schema
+	forced               // to one call of a tool
+	auto                 // it is offered the tool
+	prompted             // JSON in the prompt
+	alone                // the same, in one message of the user: some models have no system role
+)
+
+// formNames are the values of openai.Config.Answers, and what reports say.
+var formNames = []string{"schema", "forced", "auto", "prompt", "one message"}
+
+// shaped is a chat model that can be held to a JSON schema.
+type shaped interface {
+	WithJSONSchema(answer *schema.ToolInfo) (model.BaseChatModel, error)
+}
+
+// endpoint is a chat model that shares with others what is learnt of it.
+type endpoint interface {
+	Endpoint() (name, answers string)
+}
+
+// forms are what models refused so far: the form that each is asked by, by its endpoint or by
+// the chat model itself. Models that refuse nothing leave no trace.
+var forms = struct {
+	sync.Mutex
+	of map[any]form
+}{of: map[any]form{}}
+
+// chooseForm finds out how the model can be asked, and by which name it is remembered.
+func (m *Model) chooseForm() {
+	m.calling, _ = m.plain.(model.ToolCallingChatModel)
+	m.shaped, _ = m.plain.(shaped)
+	switch {
+	case m.calling == nil:
+		m.first = prompted
+	case m.shaped == nil:
+		m.first = forced
+	}
+	m.key = m
+	if reflect.ValueOf(m.plain).Comparable() {
+		m.key = m.plain
+	}
+	if e, ok := m.plain.(endpoint); ok {
+		name, answers := e.Endpoint()
+		m.key, m.first = name, max(m.first, form(slices.Index(formNames, answers)))
+	}
+}
+
+// form returns the form of the next question.
+func (m *Model) form() form {
+	forms.Lock()
+	defer forms.Unlock()
+	return max(m.first, forms.of[m.key])
+}
+
+// takes remembers the form that the model took after it had refused others, and reports it
+// once.
+func (m *Model) takes(ctx context.Context, f form) {
+	forms.Lock()
+	known := max(m.first, forms.of[m.key])
+	if f > known {
+		forms.of[m.key] = f
+	}
+	forms.Unlock()
+	if f > known {
+		work.Report(ctx, m.onError, "model request", fmt.Errorf("%s: the model does not answer in the form %q. It is asked in the form %q from now on", m.name, formNames[known], formNames[f]))
+	}
+}
+
+// generate asks by the form that the model takes, from one on: a refusal leads to the next.
+func (m *Model) generate(ctx context.Context, q *Question, user string, a *answerForm, from form) (*schema.Message, form, error) {
+	if a == nil {
+		from = max(from, prompted)
+	}
+	for f := from; ; f++ {
+		out, err := m.askBy(ctx, f, q, user, a)
+		if err == nil && f > from && (a != nil || f == alone) {
+			m.takes(ctx, f)
+		}
+		if err == nil || f == alone || !fault.MayBeForm(err) {
+			return out, f, err
+		}
+	}
+}
+
+// answerForm is what an answer has to look like; a text has none.
+type answerForm struct {
+	tool    *schema.ToolInfo
+	example string // its JSON
+}
+
+func (m *Model) askBy(ctx context.Context, f form, q *Question, user string, a *answerForm) (*schema.Message, error) {
+	asked, opts, err := m.plain, []model.Option(nil), error(nil)
+	system, p := q.System, phrases[q.Language.For()]
+	if a != nil {
+		switch f {
+		case bySchema:
+			asked, err = m.shaped.WithJSONSchema(a.tool)
+		case forced, auto:
+			asked, err = m.calling.WithTools([]*schema.ToolInfo{a.tool})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("giving the model the tool %s: %w", a.tool.Name, err)
+		}
+		if f == forced {
+			opts = append(opts, model.WithToolChoice(schema.ToolChoiceForced))
+		}
+		if f == forced || f == auto {
+			system += "\n\n" + fmt.Sprintf(p.byTool, a.tool.Name)
+		} else {
+			system += "\n\n" + p.byJSON + " " + a.example
+		}
+	}
+	in := []*schema.Message{schema.SystemMessage(system), schema.UserMessage(user)}
+	if f == alone {
+		in = []*schema.Message{schema.UserMessage(system + "\n\n" + user)}
+	}
+	out, err := fault.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
+		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
+		if err == nil && out == nil {
+			err = fault.Told(errors.New("the model answered nothing"))
+		}
+		return out, fault.Quiet(err)
+	})
+	if m.limit != "" && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: raise %s if the model needs longer than %s", err, m.limit, m.timeout)
+	}
+	return out, err
+}
