@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -29,6 +31,9 @@ import (
 type ChatModel struct {
 	client   *client
 	defaults model.Options
+	names    bool
+	answers  string           // Config.Answers
+	answer   *schema.ToolInfo // what an answer has to fit, by its parameters
 }
 
 var _ model.ToolCallingChatModel = (*ChatModel)(nil)
@@ -41,7 +46,7 @@ func NewChatModel(_ context.Context, c *Config) (*ChatModel, error) {
 		return nil, err
 	}
 	config := *c
-	m := &ChatModel{client: connection, defaults: model.Options{Model: &config.Model, MaxTokens: &config.MaxTokens}}
+	m := &ChatModel{client: connection, names: c.Names, answers: c.Answers, defaults: model.Options{Model: &config.Model, MaxTokens: &config.MaxTokens}}
 	if c.Temperature != nil {
 		temperature := *c.Temperature
 		m.defaults.Temperature = &temperature
@@ -58,11 +63,15 @@ func (m *ChatModel) Generate(ctx context.Context, in []*schema.Message, opts ...
 		return nil, err
 	}
 	ctx = m.start(ctx, start)
-	bounded, cancel := context.WithTimeoutCause(ctx, m.client.timeout, errTimeout)
+	bounded, cancel := m.client.bound(ctx)
 	defer cancel()
 	resp, err := m.client.CreateChatCompletion(bounded, request)
-	if err == nil && len(resp.Choices) == 0 {
+	switch {
+	case err != nil:
+	case len(resp.Choices) == 0:
 		err = fmt.Errorf("%w: the answer has no choices", backends.ErrModel)
+	case resp.Choices[0].FinishReason == brokenOff:
+		err = errBrokenOff
 	}
 	if err != nil {
 		err = m.client.failure(bounded, "asking "+request.Model, err)
@@ -74,8 +83,8 @@ func (m *ChatModel) Generate(ctx context.Context, in []*schema.Message, opts ...
 	return out, nil
 }
 
-// Stream implements model.BaseChatModel. A stream that ends before the model gave
-// its reason to stop ends with an error that wraps backends.ErrUnavailable: what
+// Stream implements model.BaseChatModel. A stream that ends before the model gave its reason
+// to stop, and without [DONE], ends with an error that wraps backends.ErrUnavailable: what
 // came until then is not the answer. Close the stream; the request ends with the
 // next piece, the timeout or the context.
 func (m *ChatModel) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
@@ -113,18 +122,22 @@ func (m *ChatModel) Stream(ctx context.Context, in []*schema.Message, opts ...mo
 // pass passes the pieces of a stream on until the answer is complete or its
 // reader has gone. The timer bounds each piece.
 func (m *ChatModel) pass(from *api.ChatCompletionStream, timer *time.Timer, to *schema.StreamWriter[callbacks.CallbackOutput], c *model.Config) error {
-	for finished := false; ; {
+	for began, finished := false, false; ; {
 		timer.Reset(m.client.timeout)
 		piece, err := from.Recv()
 		timer.Stop() // the time that the reader takes does not count
-		if err != nil && finished {
-			return nil // after the reason to stop comes at most the usage
+		if err != nil && (finished || began && errors.Is(err, io.EOF)) {
+			return nil // after the reason to stop comes at most the usage; io.EOF is [DONE]
 		}
 		if err != nil {
 			return err
 		}
 		out := fromPiece(&piece)
+		began = began || len(piece.Choices) > 0
 		finished = finished || out.ResponseMeta != nil && out.ResponseMeta.FinishReason != ""
+		if finished && out.ResponseMeta != nil && out.ResponseMeta.FinishReason == string(brokenOff) {
+			return errBrokenOff
+		}
 		if to.Send(output(out, c), nil) {
 			return nil
 		}
@@ -137,6 +150,21 @@ func (m *ChatModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatMo
 	with := *m
 	with.defaults.Tools = slices.Clone(tools)
 	return &with, nil
+}
+
+// WithJSONSchema returns a model whose answers are JSON of the form that the parameters of a
+// tool have, and that calls no tools; m is unchanged. Services that take no response_format
+// refuse its requests: see Config.Answers.
+func (m *ChatModel) WithJSONSchema(answer *schema.ToolInfo) (model.BaseChatModel, error) {
+	with := *m
+	with.defaults.Tools, with.answer = nil, answer
+	return &with, nil
+}
+
+// Endpoint returns the name of the model and its address, and Config.Answers. Models of the
+// same endpoint share what is learnt of it.
+func (m *ChatModel) Endpoint() (name, answers string) {
+	return *m.defaults.Model + " at " + m.client.wire.base, m.answers
 }
 
 // GetType implements components.Typer.
@@ -171,8 +199,11 @@ func (m *ChatModel) prepare(in []*schema.Message, opts []model.Option) (api.Chat
 	r := api.ChatCompletionRequest{Model: *o.Model, Stop: o.Stop, MaxTokens: *o.MaxTokens}
 	setSampling(&r, o)
 	var err error
-	if r.Messages, err = toMessages(in); err == nil {
+	if r.Messages, err = m.toMessages(in); err == nil {
 		err = setTools(&r, o)
+	}
+	if err == nil && m.answer != nil {
+		r.ResponseFormat, err = toFormat(m.answer)
 	}
 	if err != nil {
 		return r, nil, fmt.Errorf("openai: asking %s: %w", r.Model, err)
@@ -182,10 +213,11 @@ func (m *ChatModel) prepare(in []*schema.Message, opts []model.Option) (api.Chat
 }
 
 // setSampling sets temperature and top p: none for reasoning models, which refuse
-// them. go-openai leaves out a zero; the smallest number means the same.
+// them. go-openai leaves out a zero: the smallest number takes its place until it is sent.
 func setSampling(r *api.ChatCompletionRequest, o *model.Options) {
+	name := r.Model[strings.LastIndexByte(r.Model, '/')+1:] // of a router, as in openai/gpt-5-mini
 	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5"} {
-		if strings.HasPrefix(r.Model, prefix) {
+		if strings.HasPrefix(name, prefix) {
 			r.MaxTokens, r.MaxCompletionTokens = 0, r.MaxTokens
 			return
 		}
@@ -197,6 +229,11 @@ func setSampling(r *api.ChatCompletionRequest, o *model.Options) {
 		r.TopP = max(*o.TopP, math.SmallestNonzeroFloat32)
 	}
 }
+
+// brokenOff is OpenRouter's reason to stop of an answer whose model failed in the middle.
+const brokenOff api.FinishReason = "error"
+
+var errBrokenOff = errors.New("the service ended its answer with an error")
 
 // What the API calls the tool choices.
 var toolChoices = map[schema.ToolChoice]string{
@@ -239,14 +276,33 @@ func setTools(r *api.ChatCompletionRequest, o *model.Options) error {
 	return nil
 }
 
-func toMessages(in []*schema.Message) (out []api.ChatCompletionMessage, err error) {
+// toFormat returns the form of an answer that has the parameters of a tool.
+func toFormat(answer *schema.ToolInfo) (*api.ChatCompletionResponseFormat, error) {
+	parameters, err := answer.ToJSONSchema()
+	if err != nil {
+		return nil, fmt.Errorf("schema of the answer %q: %w: %w", answer.Name, backends.ErrInvalid, err)
+	}
+	raw, err := json.Marshal(parameters)
+	if err != nil {
+		return nil, fmt.Errorf("schema of the answer %q: %w: %w", answer.Name, backends.ErrInvalid, err)
+	}
+	form := &api.ChatCompletionResponseFormatJSONSchema{Name: answer.Name, Description: answer.Desc, Schema: json.RawMessage(raw)}
+	return &api.ChatCompletionResponseFormat{Type: api.ChatCompletionResponseFormatTypeJSONSchema, JSONSchema: form}, nil
+}
+
+func (m *ChatModel) toMessages(in []*schema.Message) (out []api.ChatCompletionMessage, err error) {
+	names := m.names
 	for i, m := range in {
 		if m == nil {
 			return nil, fmt.Errorf("message %d: %w: nil", i, backends.ErrInvalid)
 		}
-		message := api.ChatCompletionMessage{Role: string(m.Role), Content: m.Content, Name: legalName(m.Name), ToolCallID: m.ToolCallID}
-		for _, c := range m.ToolCalls {
-			function := api.FunctionCall{Name: c.Function.Name, Arguments: c.Function.Arguments}
+		message := api.ChatCompletionMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+		if names {
+			message.Name = legalName(m.Name)
+		}
+		for _, c := range m.ToolCalls { // services want the thoughts that led to a call back
+			message.ReasoningContent = m.ReasoningContent
+			function := api.FunctionCall{Name: c.Function.Name, Arguments: cmp.Or(c.Function.Arguments, "{}")}
 			message.ToolCalls = append(message.ToolCalls, api.ToolCall{ID: c.ID, Type: api.ToolTypeFunction, Function: function})
 		}
 		if message.MultiContent, err = toParts(m); err != nil {

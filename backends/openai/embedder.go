@@ -6,6 +6,7 @@ package openai
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,9 +16,10 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/fault"
 )
 
-// batchSize is how many texts go into one request at most; OpenAI accepts 2,048.
+// batchSize is how many texts go into one request by default; OpenAI accepts 2,048.
 const batchSize = 100
 
 // Embedder is an embedding model as an Eino component. It runs the callbacks
@@ -26,6 +28,7 @@ type Embedder struct {
 	client     *client
 	model      string
 	dimensions int // 0: the model's own
+	batch      int // Config.BatchSize
 }
 
 var _ embedding.Embedder = (*Embedder)(nil)
@@ -40,7 +43,7 @@ func NewEmbedder(_ context.Context, c *Config) (*Embedder, error) {
 	if c.Dimensions < 0 {
 		return nil, fmt.Errorf("openai: %w: Dimensions cannot be negative", backends.ErrInvalid)
 	}
-	return &Embedder{client: connection, model: c.Model, dimensions: c.Dimensions}, nil
+	return &Embedder{client: connection, model: c.Model, dimensions: c.Dimensions, batch: cmp.Or(c.BatchSize, batchSize)}, nil
 }
 
 // GetType implements components.Typer.
@@ -59,44 +62,80 @@ func (e *Embedder) EmbedStrings(ctx context.Context, texts []string, opts ...emb
 	config := &embedding.Config{Model: name}
 	ctx = callbacks.EnsureRunInfo(ctx, e.GetType(), components.ComponentOfEmbedding)
 	ctx = callbacks.OnStart(ctx, &embedding.CallbackInput{Texts: texts, Config: config})
-	out := make([][]float64, 0, len(texts))
-	used := &embedding.TokenUsage{}
-	for batch := range slices.Chunk(texts, batchSize) {
-		vectors, usage, err := e.request(ctx, name, batch)
-		if err != nil {
-			callbacks.OnError(ctx, err)
-			return nil, err
-		}
-		out = append(out, vectors...)
-		used.PromptTokens += usage.PromptTokens
-		used.TotalTokens += usage.TotalTokens
+	out, used, err := e.embed(ctx, name, texts)
+	if err != nil {
+		callbacks.OnError(ctx, err)
+		return nil, err
 	}
 	callbacks.OnEnd(ctx, &embedding.CallbackOutput{Embeddings: out, Config: config, TokenUsage: used})
 	return out, nil
 }
 
+// embed embeds texts in batches, which get smaller when the service refuses them. What it
+// takes is remembered once it took all of them: a text that it refuses says nothing.
+func (e *Embedder) embed(ctx context.Context, name string, texts []string) ([][]float64, *embedding.TokenUsage, error) {
+	of, used := endpointOf(e.client.wire.base, name), &embedding.TokenUsage{}
+	size := of.size(e.batch)
+	most, out := size, make([][]float64, 0, len(texts))
+	for rest := texts; len(rest) > 0; {
+		batch := rest[:min(size, len(rest))]
+		vectors, usage, err := e.request(ctx, name, batch)
+		var refused *refusedBatch
+		if errors.As(err, &refused) && len(batch) > 1 {
+			size = smaller(len(batch), refused.text)
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		out, rest = append(out, vectors...), rest[len(batch):]
+		used.PromptTokens += usage.PromptTokens
+		used.TotalTokens += usage.TotalTokens
+	}
+	if size < most && of.takes(size) {
+		e.client.wire.report(ctx, fmt.Errorf("openai: %s refused more texts in one request. It gets at most %d from now on. Config.BatchSize saves the refused request", of.name, size))
+	}
+	return out, used, nil
+}
+
+// refusedBatch is a refusal with the words of the service.
+type refusedBatch struct {
+	error
+	text string
+}
+
+func (r *refusedBatch) Unwrap() error { return r.error }
+
 // request embeds the texts of one batch.
 func (e *Embedder) request(ctx context.Context, name string, texts []string) (vectors [][]float64, usage *api.Usage, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.client.timeout, errTimeout)
+	ctx, cancel := e.client.bound(ctx)
 	defer cancel()
 	resp, err := e.client.CreateEmbeddings(ctx, api.EmbeddingRequest{Input: texts, Model: api.EmbeddingModel(name), Dimensions: e.dimensions})
 	if err == nil {
 		vectors, err = e.inOrder(resp.Data, len(texts))
 	}
 	if err != nil {
+		text := err.Error()
 		err = e.client.failure(ctx, fmt.Sprintf("embedding %d texts with %s", len(texts), name), err)
+		if errors.Is(err, backends.ErrInvalid) || errors.Is(err, fault.ErrForm) {
+			err = &refusedBatch{err, text}
+		}
 	}
 	return vectors, &resp.Usage, err
 }
 
-// inOrder puts each vector at the place that its index names, and makes sure that
-// each text has exactly one, of the length that was asked for.
+// inOrder puts each vector at the place that its index names, and makes sure that each text has
+// exactly one, of the length that was asked for. Without indexes they come in order.
 func (e *Embedder) inOrder(data []api.Embedding, n int) ([][]float64, error) {
 	if len(data) != n {
 		return nil, fmt.Errorf("%w: %d vectors for %d texts", backends.ErrModel, len(data), n)
 	}
 	out := make([][]float64, n)
-	for _, d := range data {
+	indexed := slices.ContainsFunc(data, func(d api.Embedding) bool { return d.Index != 0 })
+	for i, d := range data {
+		if !indexed {
+			d.Index = i
+		}
 		if d.Index < 0 || d.Index >= n || out[d.Index] != nil || len(d.Embedding) == 0 {
 			return nil, fmt.Errorf("%w: the vector of text %d of %d is empty, a second one or of no text", backends.ErrModel, d.Index, n)
 		}

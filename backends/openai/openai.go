@@ -18,6 +18,14 @@
 // one tool and force it: model.WithTools and
 // model.WithToolChoice(schema.ToolChoiceForced).
 //
+// # Other services
+//
+// A service that refuses the form of a request is asked in another form, and the process
+// remembers it for that address and model: names of fields, roles that have to alternate,
+// temperatures, how many texts are embedded at a time. Each is reported once, by
+// Config.OnError and in the log. README.md of this folder lists the services that this is
+// tested for.
+//
 // # Failures
 //
 // A request that fails with 429 or a 5xx, or whose connection breaks, is retried
@@ -28,10 +36,10 @@
 //
 //   - ErrUnavailable: the service, the network, the key or the account is the
 //     cause (every status but those below, time-outs, answers that are cut or of
-//     another protocol). The same request may succeed once that is repaired.
-//   - ErrInvalid: the request can never succeed (400, unless it is about the key
-//     or the account, 413 and 422: too long, refused content; a config or message
-//     that cannot be sent).
+//     another protocol; 400 and 422 that are about the key, the account or the form of
+//     the request). The same request may succeed once that is repaired.
+//   - ErrInvalid: the request can never succeed (other 400 and 422, and 413: too long,
+//     refused content; a config or message that cannot be sent).
 //   - ErrModel: the answer lacks what was asked for: choices, or vectors.
 //     ErrDimension: vectors of an unexpected length.
 //
@@ -44,10 +52,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,8 +81,9 @@ const (
 type Config struct {
 	// APIKey is sent as a bearer token. Optional for services that ask for none.
 	APIKey string
-	// BaseURL is where the API is served, for example "http://localhost:11434/v1".
-	// Optional. Defaults to OpenAI's own.
+	// BaseURL is where the API is served, for example "http://localhost:11434/v1". Its
+	// query goes with each request; with an api-version in it the key is sent as Azure
+	// wants it. Optional. Defaults to OpenAI's own.
 	BaseURL string
 	// Model is the name of the chat model or of the embedding model. Required.
 	Model string
@@ -79,8 +91,9 @@ type Config struct {
 	// HTTPClient sends the requests. Its own Timeout would also cut streams: leave
 	// it zero. Optional. Defaults to a client of its own with pooled connections.
 	HTTPClient *http.Client
-	// Timeout bounds a request with its retries, and each piece of a stream.
-	// Optional. Defaults to 60 s.
+	// Timeout bounds a request with its retries, and each piece of a stream. Optional.
+	// Defaults to the deadline of the caller's context; to 60 s where there is none, and for
+	// the pieces of a stream.
 	Timeout time.Duration
 	// MaxRetries is how often a request is retried. Optional. Defaults to 3; below
 	// 0 it is never retried.
@@ -92,10 +105,36 @@ type Config struct {
 	Temperature *float32
 	MaxTokens   int
 
+	// Extra are fields of the service's own that go into the body of each request, such as
+	// "enable_thinking": false. They replace ours of the same name; nil removes one. Optional.
+	Extra map[string]any
+	// Adapt names adaptations of the form that are used from the first request on:
+	// max_completion_tokens, max_tokens (the reverse), no_temperature, no_top_p, no_stop,
+	// no_stream_options, no_names, no_reasoning, reasoning (an empty thought with calls that
+	// have none), no_system (the user says what the system says), alternate (messages of one
+	// role in a row become one). Optional: each is learnt from the first refusal.
+	Adapt []string
+	// Answers says by what structured answers are asked for at first: "schema"
+	// (response_format with a JSON schema), "forced" (a tool that has to be called), "auto"
+	// (a tool) or "prompt" (JSON in the prompt). A refusal leads to the next one. Optional.
+	// Defaults to "schema".
+	Answers string
+	// Names sends the names of speakers, which some services refuse. Optional.
+	Names bool
+	// EmptyMessages ends a stream after more keep-alive comments in a row. Optional: 0 is no
+	// bound but Timeout.
+	EmptyMessages int
+	// OnError is told once of each adaptation that was learnt. It must be safe for concurrent
+	// use. Optional; the log has it in any case.
+	OnError func(ctx context.Context, stage string, err error)
+
 	// Dimensions asks an embedding model for vectors of that length;
 	// text-embedding-3 and later models can shorten theirs. Optional. Defaults to
 	// the model's own.
 	Dimensions int
+	// BatchSize is how many texts go into a request for embeddings at most. Optional. Defaults
+	// to 100. A service that refuses so many gets fewer.
+	BatchSize int
 
 	// ErrorText says that errors have the service's own message, which may quote what was
 	// sent, and so what users said. They stand in logs and in Health. Optional. Without it
@@ -128,25 +167,58 @@ type client struct {
 	key     string // to redact it
 	quotes  bool   // Config.ErrorText
 	timeout time.Duration
+	chosen  bool // timeout is the program's
+	wire    *wire
 }
 
 func newClient(c *Config) (*client, error) {
 	if c == nil || strings.TrimSpace(c.Model) == "" {
 		return nil, fmt.Errorf("openai: %w: a config with a Model is required", backends.ErrInvalid)
 	}
-	out := &client{quotes: c.ErrorText, key: strings.TrimSpace(c.APIKey), timeout: cmp.Or(c.Timeout, defaultTimeout)}
+	out := &client{quotes: c.ErrorText, key: strings.TrimSpace(c.APIKey), timeout: cmp.Or(c.Timeout, defaultTimeout), chosen: c.Timeout != 0}
 	config := api.DefaultConfig(out.key)
-	config.BaseURL = cmp.Or(c.BaseURL, config.BaseURL)
-	if u, err := url.Parse(config.BaseURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+	u, err := url.Parse(cmp.Or(c.BaseURL, config.BaseURL))
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("openai: %w: BaseURL: want http(s)://host/v1", backends.ErrInvalid)
 	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	out.wire = &wire{query: u.RawQuery, azure: u.Query().Has("api-version"), extra: maps.Clone(c.Extra), adapt: slices.Clone(c.Adapt), empty: c.EmptyMessages, onError: c.OnError}
+	u.RawQuery = ""
+	config.BaseURL, out.wire.base = u.String(), u.Redacted()
+	config.EmptyMessagesLimit = math.MaxUint32 // wire bounds them
 	retrying := retryablehttp.Client{
-		HTTPClient: c.HTTPClient, RetryMax: cmp.Or(c.MaxRetries, defaultRetries), RetryWaitMin: minWait, RetryWaitMax: maxWait,
+		HTTPClient: out.wire.under(c.HTTPClient), RetryMax: cmp.Or(c.MaxRetries, defaultRetries), RetryWaitMin: minWait, RetryWaitMax: maxWait,
 		CheckRetry: out.checkRetry, Backoff: retryablehttp.RateLimitLinearJitterBackoff, ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	config.HTTPClient = retrying.StandardClient()
 	out.Client = api.NewClientWithConfig(config)
 	return out, nil
+}
+
+// check refuses names that nothing is known by.
+func (c *Config) check() error {
+	for _, name := range c.Adapt {
+		if !slices.ContainsFunc(adaptations, func(a adaptation) bool { return a.name == name }) {
+			return fmt.Errorf("openai: %w: Adapt: there is no %q", backends.ErrInvalid, name)
+		}
+	}
+	if c.Answers != "" && !slices.Contains([]string{"schema", "forced", "auto", "prompt"}, c.Answers) {
+		return fmt.Errorf("openai: %w: Answers: use schema, forced, auto or prompt", backends.ErrInvalid)
+	}
+	if c.BatchSize < 0 || c.EmptyMessages < 0 {
+		return fmt.Errorf("openai: %w: BatchSize and EmptyMessages cannot be negative", backends.ErrInvalid)
+	}
+	return nil
+}
+
+// bound ends a request after Config.Timeout. Without one the caller's deadline decides.
+func (c *client) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, bounded := ctx.Deadline(); bounded && !c.chosen {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, c.timeout, errTimeout)
 }
 
 // checkRetry is retryablehttp's policy, except where the call would end before the wait
@@ -182,7 +254,7 @@ func (c *client) told(ctx context.Context, doing string, err error) error {
 	case isAnswer:
 		text, sentinel = c.fromAPI(answer)
 	case errors.Is(context.Cause(ctx), errTimeout):
-		text = fmt.Sprintf("no answer within %s: raise Timeout if the model needs longer", c.timeout)
+		text = fmt.Sprintf("no answer within %s: raise openai.Config.Timeout if the model needs longer", c.timeout)
 	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the service's fault
 		return fmt.Errorf("openai: %s: %w", doing, ctx.Err())
 	case ctx.Err() != nil:
@@ -208,7 +280,11 @@ var hints = map[int]string{
 // fromAPI returns the text and the sentinel for a failure that the API reports:
 // by a status or, with status 0, inside a stream.
 func (c *client) fromAPI(e *api.APIError) (text string, sentinel error) {
-	status, hint := e.HTTPStatusCode, hints[e.HTTPStatusCode]
+	status := e.HTTPStatusCode
+	if inside, ok := e.Code.(int); ok && status == 0 && inside >= http.StatusBadRequest { // in a stream
+		status = inside
+	}
+	hint := hints[status]
 	if e.Code == "insufficient_quota" {
 		hint = hints[http.StatusPaymentRequired]
 	}
@@ -221,7 +297,7 @@ func (c *client) fromAPI(e *api.APIError) (text string, sentinel error) {
 	}
 	text = fmt.Sprintf("status %d (%v): %s%s", status, e.Code, e.Message, hint)
 	if sentinel = fault.Sentinel(kind, text); !c.quotes {
-		text = fmt.Sprintf("status %d%s%s", status, code(e), hint)
+		text = fmt.Sprintf("status %d%s%s%s", status, code(e), fault.About(sentinel, text), hint)
 	}
 	return text, sentinel
 }

@@ -246,7 +246,7 @@ func TestTimeLimits(t *testing.T) {
 		_, err := (&service{handlers: []http.HandlerFunc{hang}}).ask(t.Context(), t)
 		require.ErrorIs(t, err, backends.ErrUnavailable)
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "it is not the caller's")
-		require.ErrorContains(t, err, "no answer within 1m0s: raise Timeout")
+		require.ErrorContains(t, err, "no answer within 1m0s: raise openai.Config.Timeout")
 		require.Equal(t, time.Minute, time.Since(start))
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -139,7 +139,7 @@ func TestASearchByAServer(t *testing.T) {
 			"function":{"name":"`+tool+`","arguments":`+string(quoted)+`}}]},"finish_reason":"tool_calls"}]}`)
 	}))
 	defer srv.Close()
-	client, err := openai.NewChatModel(t.Context(), &openai.Config{APIKey: "sk", BaseURL: srv.URL + "/v1", Model: "small"})
+	client, err := openai.NewChatModel(t.Context(), &openai.Config{APIKey: "sk", BaseURL: srv.URL + "/v1", Model: "small", Answers: "forced"})
 	require.NoError(t, err)
 	chat, err := recall.NewChat(client)
 	require.NoError(t, err)

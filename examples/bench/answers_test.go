@@ -30,7 +30,7 @@ func serve(t *testing.T, reply func(model, rules, said string, learns bool) stri
 		var in struct {
 			Model    string
 			Messages []struct{ Content string }
-			Tools    []any
+			Form     *struct{} `json:"response_format"`
 		}
 		body, _ := io.ReadAll(r.Body)
 		if json.Unmarshal(body, &in) != nil || len(in.Messages) != 2 {
@@ -41,12 +41,8 @@ func serve(t *testing.T, reply func(model, rules, said string, learns bool) stri
 		if in.Model == "uncounted" {
 			counted = 0
 		}
-		said := reply(in.Model, in.Messages[0].Content, in.Messages[1].Content, in.Tools != nil)
+		said := reply(in.Model, in.Messages[0].Content, in.Messages[1].Content, in.Form != nil)
 		message := map[string]any{"role": "assistant", "content": said}
-		if in.Tools != nil {
-			call := map[string]string{"name": "remember", "arguments": said}
-			message = map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"id": "1", "type": "function", "function": call}}}
-		}
 		if said == "" {
 			w.WriteHeader(http.StatusBadRequest)
 		}

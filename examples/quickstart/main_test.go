@@ -362,9 +362,11 @@ func TestWithAKey(t *testing.T) {
 	status.Store(http.StatusOK)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
-			Messages []struct{ Role, Name, Content string }
-			Tools    []struct{ Function struct{ Name string } }
-			Input    []string
+			Messages []struct{ Role, Content string }
+			Form     struct {
+				Schema struct{ Name string } `json:"json_schema"`
+			} `json:"response_format"`
+			Input []string
 		}
 		_ = json.NewDecoder(r.Body).Decode(&in)
 		w.WriteHeader(int(status.Load()))
@@ -378,7 +380,7 @@ func TestWithAKey(t *testing.T) {
 				data = append(data, fmt.Sprintf(`{"index":%d,"embedding":[%d,1,1]}`, i, len(text)))
 			}
 			fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(data, ","))
-		case len(in.Tools) > 0 && in.Tools[0].Function.Name == "remember": // what mem0 asks the model for
+		case in.Form.Schema.Name == "remember": // what mem0 asks the model for
 			extractions.Add(1)
 			operation := `{"op":"add","text":"Allergic to peanuts","said_by":"user","messages":[0]}`
 			switch material := in.Messages[len(in.Messages)-1].Content; {
@@ -387,13 +389,11 @@ func TestWithAKey(t *testing.T) {
 			case strings.Contains(material, "Beijing"):
 				operation = `{"op":"add","text":"The user lives in Beijing","said_by":"user","messages":[0]}`
 			}
-			_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"finish_reason": "tool_calls", "message": map[string]any{"role": "assistant", "tool_calls": []any{
-				map[string]any{"id": "1", "type": "function", "function": map[string]string{"name": "remember", "arguments": `{"operations":[` + operation + `]}`}},
-			}}}}})
+			_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": `{"operations":[` + operation + `]}`}}}})
 		default:
 			reply := "no note"
 			for _, m := range in.Messages {
-				if m.Name == "memory" {
+				if strings.Contains(m.Content, "</memories>") {
 					reply = m.Content
 				}
 			}
