@@ -99,7 +99,7 @@ func tell(t *testing.T, open openStory, noModel bool, file string) (right, of fl
 
 // memoryOf makes memory as users do, for a story.
 func memoryOf(t *testing.T, s *stories.Story, db store.Store, failed *testkit.Failures) *middleware.MemoryMiddleware {
-	cfg := &mem0.Config{Store: db, Clock: s.Now}
+	cfg := &mem0.Config{Store: db, Clock: s.Now, Location: s.Now().Location()}
 	if !s.NoModel {
 		cfg.Model = s.Model()
 	}

@@ -63,7 +63,7 @@ type lesson struct {
 var (
 	spoken  = regexp.MustCompile(`^(user|assistant|ask)(?:\[(.+)\])?: (.+)$`)
 	passing = regexp.MustCompile(`^-- (\d+) (minute|hour|day|week)s?$`)
-	wanted  = regexp.MustCompile(`^(first|says|never|stale|small|empty): (.+)$`)
+	wanted  = regexp.MustCompile(`^(?:(first|says|never|stale|empty): (.+)|(small): (\d+))$`)
 	taught  = regexp.MustCompile(`^  (?:\+ (.+)|- (.+)|! (.+)|(.+?) => (.+))$`)
 	mark    = regexp.MustCompile(`^(.*) \[(standing|delicate|about|since)(?:: ([^\]]+))?\]$`)
 )
@@ -104,7 +104,7 @@ func (s *Story) read(n int, line string) error {
 	} else if last.role == "" {
 		return errors.New("it stands below no message")
 	} else if m := wanted.FindStringSubmatch(line); m != nil && last.asks {
-		last.wants = append(last.wants, [2]string(m[1:]))
+		last.wants = append(last.wants, [2]string{m[1] + m[3], m[2] + m[4]})
 	} else if m := taught.FindStringSubmatch(line); m != nil {
 		last.teach(m[1]+m[5], m[2], m[3], m[4])
 	} else if more, ok := strings.CutPrefix(line, "> "); ok {
@@ -146,7 +146,8 @@ func (s *Story) set(at string) error {
 func (s *step) teach(now, ends, forgotten, superseded string) {
 	l := lesson{old: ends + forgotten + superseded, operation: map[string]any{"op": "add"}}
 	for m := mark.FindStringSubmatch(now); m != nil; m = mark.FindStringSubmatch(now) {
-		if now, l.operation[m[2]] = m[1], m[3]; m[3] == "" {
+		now, l.operation[m[2]] = m[1], map[string]any{"about": strings.Split(m[3], ", "), "since": m[3]}[m[2]]
+		if m[3] == "" {
 			l.operation[m[2]] = true
 		}
 	}

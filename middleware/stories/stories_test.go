@@ -112,7 +112,7 @@ func TestParseErrors(t *testing.T) {
 		"## S\nuse: x\n":                                 "line 3: it stands below no message",
 		"## S\nuser: x\nsays: y\n":                       "line 4: it is no line of a story, or stands below no ask",
 		"## S\nask: x\nsay: y\n":                         "line 4: it is no line of a story",
-		"## S\nask: x\nsmall: few\n":                     "line 4: ",
+		"## S\nask: x\nsmall: few\n":                     "line 4: it is no line",
 		"## S\nassistant: x\n":                           "line 3: it answers no message",
 		"## S\nuser: x\nassistant: y\nassistant: z\n":    "line 5: it answers no message",
 		"## S\nuser: x\n  fact\n":                        "line 4: it is no line of a story",
