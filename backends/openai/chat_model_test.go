@@ -127,7 +127,7 @@ func TestWhatIsSent(t *testing.T) {
 		want  string // a part of the request, null for what is not in it; empty: ErrInvalid
 	}{
 		"system": {schema.SystemMessage("be kind"), nil, nil, `{"messages":[{"role":"system","content":"be kind"}]}`},
-		"named": {&schema.Message{Role: schema.User, Content: "hi", Name: " Ann <x> "}, nil, nil, `{"messages":[{"role":"user","content":"hi"}]}`},
+		"named":  {&schema.Message{Role: schema.User, Content: "hi", Name: " Ann <x> "}, nil, nil, `{"messages":[{"role":"user","content":"hi"}]}`},
 		"tool call": {schema.AssistantMessage("", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "f", Arguments: "{}"}}}), nil, nil,
 			`{"messages":[{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`},
 		"tool result":       {schema.ToolMessage("42", "c1", schema.WithToolName("f")), nil, nil, `{"messages":[{"role":"tool","content":"42","tool_call_id":"c1"}]}`},
@@ -293,7 +293,7 @@ func TestAnIncompleteStreamEndsWithAnError(t *testing.T) {
 		"cut in a line":           {reply(200, "data: "+piece+"\n\n"+`data: {"choices":[{"del`), backends.ErrUnavailable},
 		"done without a reason":   {events(piece, "[DONE]"), nil},
 		"done without an answer":  {events("[DONE]"), backends.ErrUnavailable},
-		"broken off, and says so": {events(piece, `{"error":null,"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`, "[DONE]"), backends.ErrUnavailable},
+		"broken off, and says so": {events(piece, `{"id":"g","error":{"code":"server_error","message":"gone"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`, "[DONE]"), backends.ErrUnavailable},
 		"nothing at all":          {events(), backends.ErrUnavailable},
 		"malformed piece":         {events(piece, `{"choices":[`), backends.ErrUnavailable},
 		"error in the stream":     {events(piece, `{"error":{"message":"overloaded `+secret+`","type":"server_error"}}`), backends.ErrUnavailable},

@@ -211,7 +211,10 @@ func parts(content any) []any {
 }
 
 // limits find how many texts an endpoint embeds at a time, in its refusal of more.
-var limits = regexp.MustCompile(`(?i)(?:larger than|at most|maximum|max|up to|exceeds?|limit|only)\D{0,60}(\d+)`)
+var (
+	limits = regexp.MustCompile(`(?i)(?:larger than|at most|maximum|max|up to|exceeds?|limit|only)\D{0,60}(\d+)`)
+	single = regexp.MustCompile(`(?i)\b(?:only one|single)\b`)
+)
 
 // smaller returns how many texts are tried after so many were refused: as many as the refusal
 // says, else a quarter.
@@ -220,6 +223,9 @@ func smaller(n int, refusal string) int {
 		if limit, err := strconv.Atoi(found[1]); err == nil && limit > 0 && limit < n {
 			return limit
 		}
+	}
+	if single.MatchString(refusal) {
+		return 1
 	}
 	return max(n/4, 1)
 }

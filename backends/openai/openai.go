@@ -292,7 +292,7 @@ func (c *client) fromAPI(e *api.APIError) (text string, sentinel error) {
 	if status == 0 && e.Type == "invalid_request_error" { // inside a stream
 		kind = http.StatusBadRequest
 	}
-	if e.Code == nil {
+	if e.Code == nil || e.Code == 0 { // null is decoded to 0
 		e.Code = e.Type
 	}
 	text = fmt.Sprintf("status %d (%v): %s%s", status, e.Code, e.Message, hint)
