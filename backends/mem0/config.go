@@ -52,9 +52,9 @@ type Config struct {
 	Store store.Store
 
 	// Model turns messages into facts. Optional: without one the backend works
-	// in mode Verbatim. A [model.ToolCallingChatModel] is made to answer by a tool
-	// call; of any other model JSON is asked for in the prompt. Wrap a model that
-	// refuses to be made to call a tool in a type without WithTools.
+	// in mode Verbatim. It is held to a JSON schema where it can be, as openai.ChatModel
+	// can; else a [model.ToolCallingChatModel] is made to answer by a tool call. One that
+	// refuses is offered the tool, and then asked for JSON in the prompt.
 	Model model.BaseChatModel
 	// ModelTimeout is how long one model call may take. Optional. Defaults to 60 s.
 	ModelTimeout time.Duration

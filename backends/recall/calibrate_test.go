@@ -5,8 +5,10 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,6 +90,36 @@ func TestTheScaleIsAskedForOnceWithTheFirstQuery(t *testing.T) {
 		require.EqualValues(t, 1, e.Requests.Load()-requests)
 		require.Equal(t, texts, e.Texts.Load()-before)
 	}
+}
+
+// An embedder that takes ten texts at a time gets its scale, and stores, in pieces; it is asked
+// for too many twice at most, and a text that it refuses teaches nothing of its size.
+func TestAnEmbedderThatTakesFewTexts(t *testing.T) {
+	var sizes []int
+	s, e := newStore(100), hashed(64)
+	r := newRanker(t, s, withEmbedder("m", embedder(func(texts []string) ([][]float64, error) {
+		sizes = append(sizes, len(texts))
+		switch {
+		case len(texts) > 10:
+			return nil, errors.New("error, status code: 400, message: batch size is invalid, it should not be larger than 10.: input.contents")
+		case slices.Contains(texts, "poison"):
+			return nil, errors.New("error, status code: 400, message: data_inspection_failed")
+		}
+		return e.EmbedStrings(context.Background(), texts)
+	})))
+	r.scales.Store(nil)
+	embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "green tea"})
+	resp, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "tea"})
+	require.NoError(t, err)
+	require.NoError(t, resp.Degraded)
+	require.Equal(t, []int{1, 17, 4, 4, 4, 4, 1}, sizes)
+	sizes = nil
+	_, _, err = r.Embed(t.Context(), []string{"a", "b", "poison"})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	vectors, _, err := r.Embed(t.Context(), strings.Split("a b c d e f", " "))
+	require.NoError(t, err)
+	require.Len(t, vectors, 6)
+	require.Equal(t, []int{3, 1, 1, 1, 4, 2}, sizes)
 }
 
 // A slow embedder that answers for one text in time, and not for the sentences with it, is

@@ -120,6 +120,28 @@ func TestAnOutageOfAnHourParksNothing(t *testing.T) {
 	}
 }
 
+// A server that refuses the form of a request refuses nothing that was said: in a day of it
+// nothing is parked or lost. Content that is refused is, with the reason.
+func TestADayOfRefusedFormsParksNothing(t *testing.T) {
+	e := eight(t, func(e *env) {
+		e.back.err, e.cfg.MaxAttempts, e.cfg.Idle = fault.Of(errors.New("status code: 400, message: tool_choice is not supported")), 2, 1
+	})
+	for range 24 * 12 {
+		e.clock.Advance(5 * time.Minute)
+		e.sweep()
+	}
+	h, err := e.mem.Health(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, h.Parked)
+	require.Contains(t, h.LastError, "the form of the request is refused")
+	e.back.err, e.back.bad = fault.Of(errors.New("status code: 400, message: content_filter")), []string{"t5"}
+	e.clock.Advance(5 * time.Minute)
+	e.sweep()
+	require.Equal(t, []string{"t5"}, e.failed())
+	require.Contains(t, e.session(ann).Failures[0].Reason, "the content is refused")
+	require.Equal(t, 14, e.learntOnce())
+}
+
 // A model that is away stored nothing: what it then refuses is found by division.
 func TestARangeIsDividedAfterAnOutageOfTheModel(t *testing.T) {
 	e := eight(t, func(e *env) { e.back.workspace, e.back.err = "team", fault.Of(errors.New("401")) })
