@@ -61,7 +61,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 		return nil, err
 	}
 	engine := reconcile.Config{
-		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language, Shown: memoriesShown,
+		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language, ShownTokens: knownTokens,
 		Location: c.Location, Dates: period.Dates, Questions: maxQuestions, Confirm: c.Confirm, Describe: c.Describe,
 	}
 	if c.Model != nil {

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	maxQuestions  = 32 // that one Add takes, of 12,000 tokens or 50 messages each: what a batch of the log has time for
-	memoriesShown = 10 // to a model
+	maxQuestions = 32    // that one Add takes, of 12,000 tokens or 50 messages each: what a batch of the log has time for
+	knownTokens  = 1_500 // of known facts that a model is shown
 
 	authorVerbatim = "verbatim" // of memories that no model wrote
 	authorProgram  = "program"  // of what Remember adds

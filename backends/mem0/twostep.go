@@ -13,10 +13,6 @@ import (
 	"github.com/einomem/einomem/internal/reconcile"
 )
 
-// perFact is how many existing memories are looked up for each fact (the mem0
-// paper takes 10, its code 5).
-const perFact = 5
-
 // decisions are the answer of a model in the second step.
 type decisions struct {
 	Decisions []decision `json:"decisions" alias:"memory,memories,operations,results" jsonschema_description:"one entry a fact"`
@@ -60,12 +56,12 @@ func (b *Backend) twoStep(ctx context.Context, c *reconcile.Call) error {
 	for i := range facts {
 		texts[i] = facts[i].Text
 	}
-	known, err := c.Candidates(ctx, texts, perFact*len(facts))
+	known, err := c.Candidates(ctx, texts)
 	if err != nil {
 		return err
 	}
 	var decided []decision
-	if len(known) > 0 {
+	if len(known) > 0 && len(facts) > 0 {
 		if decided, err = b.decideFacts(ctx, c, facts, known); err != nil {
 			return err
 		}

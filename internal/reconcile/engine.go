@@ -30,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -57,8 +58,9 @@ type Config struct {
 	Author   string            // Required. The Origin.Author of what a model writes down.
 	Language backends.Language // Optional. Of the prompts.
 
-	// Shown is how many known statements the model is shown. Required.
-	Shown int
+	// Shown is how many known statements the model is shown, and ShownTokens how many tokens of
+	// them, by text.Tokens. Optional. Both default to any number.
+	Shown, ShownTokens int
 	// Room is how many tokens of messages one question has room for, by text.Tokens: more
 	// messages are divided between several questions, long messages between their
 	// sentences. Optional. Defaults to 12,000.
@@ -101,6 +103,8 @@ func New(c *Config) *Engine {
 	e := &Engine{Config: *c}
 	config.Default(&e.Location, time.UTC)
 	config.Default(&e.Room, 12_000)
+	config.Default(&e.Shown, math.MaxInt)
+	config.Default(&e.ShownTokens, math.MaxInt)
 	config.Default(&e.Complete, func(m *backends.Memory, op *Operation) error { m.Valid = op.Since; return nil })
 	return e
 }

@@ -103,7 +103,7 @@ func (c *Call) saidBefore(ctx context.Context, targets int) (said []*node, mater
 		best = append(best, &found.Hits[i].Memory)
 	}
 	var lines []memoryLine
-	for i, m := range inTurn(saidShown+lastShown, [][]*backends.Memory{best}, last[max(0, len(last)-lastShown):]) {
+	for i, m := range inTurn(func(*backends.Memory) bool { return true }, [][]*backends.Memory{best}, last[max(0, len(last)-lastShown):]) {
 		said = append(said, &node{known: m})
 		lines = append(lines, memoryLine{Index: targets + i, SaidBy: m.Origin.Role, Said: c.shownTime(m.Observed), Text: text.Middle(m.Text, memoryRunes)})
 	}

@@ -5,6 +5,7 @@ package reconcile
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -170,20 +172,26 @@ func (c *Call) shownTime(t time.Time) string {
 func (c *Call) Existing(memories []*backends.Memory) string {
 	lines := make([]memoryLine, len(memories))
 	for i, m := range memories {
-		lines[i] = memoryLine{Index: i, SaidBy: m.Origin.Role, Text: text.Middle(c.engine.Keeper.Redact(m.Text), memoryRunes)}
-		if from := m.Since(); !from.IsZero() {
-			lines[i].Since = from.In(c.engine.Location).Format(time.DateOnly)
-		}
-		if c.engine.ByTime && !m.Observed.IsZero() {
-			lines[i].Said = m.Observed.In(c.engine.Location).Format(time.DateOnly)
-		}
+		lines[i] = c.memoryLine(i, m)
 	}
 	return ask.Section("existing_memories", lines)
+}
+
+func (c *Call) memoryLine(index int, m *backends.Memory) memoryLine {
+	line := memoryLine{Index: index, SaidBy: m.Origin.Role, Text: text.Middle(c.engine.Keeper.Redact(m.Text), memoryRunes)}
+	if from := m.Since(); !from.IsZero() {
+		line.Since = from.In(c.engine.Location).Format(time.DateOnly)
+	}
+	if c.engine.ByTime && !m.Observed.IsZero() {
+		line.Said = m.Observed.In(c.engine.Location).Format(time.DateOnly)
+	}
+	return line
 }
 
 const (
 	queriesPerCall = 12  // searches for one question, beside the one for all its messages
 	queryBytes     = 600 // of a message that are searched with
+	hitsPerQuery   = 10
 )
 
 // statements returns what holds, of the engine's kind. The memories
@@ -207,12 +215,12 @@ func (c *Call) states(m *backends.Memory) bool {
 	return m.Kind == c.engine.Kind && m.Active() && !m.Expired(c.Now)
 }
 
-// Candidates returns the statements that the texts may be about, at most n: in turn the
-// newest that the agent noted down in this session, which the texts may say again, and the
-// best of each search with one of the texts or with all of them together, so that none is
-// drowned by many that are alike. The newest fill the places that are left, because what
-// changes a statement may share no word with it.
-func (c *Call) Candidates(ctx context.Context, texts []string, n int) ([]*backends.Memory, error) {
+// Candidates returns the statements that the texts may be about: all that hold, where Config.Shown
+// and Config.ShownTokens have room for them. Else they are in turn the newest that the agent noted
+// down in this session, which the texts may say again; what always applies; what shares a name or
+// a topic with the texts; and the best of each search, so that none is drowned by many that are
+// alike. The newest fill the room that is left.
+func (c *Call) Candidates(ctx context.Context, texts []string) ([]*backends.Memory, error) {
 	known, err := c.statements(ctx)
 	if err != nil {
 		return nil, err
@@ -224,24 +232,69 @@ func (c *Call) Candidates(ctx context.Context, texts []string, n int) ([]*backen
 		}
 	}
 	slices.SortStableFunc(known, func(a, b *backends.Memory) int { return b.Updated.Compare(a.Updated) })
-	var lists [][]*backends.Memory
-	if len(known) > n {
-		if lists, err = c.searches(ctx, texts, n); err != nil {
-			return nil, err
-		}
-		lists = slices.Insert(lists, 0, slices.DeleteFunc(slices.Clone(known), func(m *backends.Memory) bool {
-			return m.Origin.Author != backends.AuthorAgent || m.Origin.Session != c.Scope.SessionID
-		}))
+	if all := inTurn(c.room(), nil, known); len(all) == len(known) {
+		return all, nil
 	}
-	return inTurn(n, lists, known), nil
+	lists, err := c.searches(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	of := func(holds func(*backends.Memory) bool) []*backends.Memory {
+		return slices.DeleteFunc(slices.Clone(known), func(m *backends.Memory) bool { return !holds(m) })
+	}
+	noted := of(func(m *backends.Memory) bool {
+		return m.Origin.Author == backends.AuthorAgent && m.Origin.Session == c.Scope.SessionID
+	})
+	standing := of(func(m *backends.Memory) bool { return m.Standing })
+	return inTurn(c.room(), slices.Insert(lists, 0, noted, standing, related(texts, known)), known), nil
 }
 
-// searches returns what is found by the texts, a list each. All are embedded in one request,
-// and their vectors are those of the messages that are stored.
-func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backends.Memory, error) {
+// room returns what says of statement after statement whether there is room to show it.
+func (c *Call) room() func(*backends.Memory) bool {
+	n, tokens := c.engine.Shown, c.engine.ShownTokens
+	return func(m *backends.Memory) bool {
+		if n == 0 || tokens < lineTokens {
+			return false
+		}
+		line, _ := json.Marshal(c.memoryLine(0, m)) // plain texts and numbers
+		size := text.Tokens(string(line))
+		if size > tokens {
+			return false
+		}
+		n, tokens = n-1, tokens-size
+		return true
+	}
+}
+
+// related returns those of the statements that share a name or a topic with the texts, those first
+// that share most.
+func related(texts []string, known []*backends.Memory) []*backends.Memory {
+	said := text.Fold(strings.Join(texts, "\n"))
+	meets, shared := speech.Meets(said), map[*backends.Memory]int{}
+	var out []*backends.Memory
+	for _, m := range known {
+		if n := meets(m.Text+" "+m.WhenToUse) + len(stillNamed(m, said)); n > 0 {
+			shared[m] = n
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *backends.Memory) int { return shared[b] - shared[a] })
+	return out
+}
+
+// searches returns what is found by the sentences of the texts, or by the last of the texts where
+// they have many, a list each. All are embedded in one request.
+func (c *Call) searches(ctx context.Context, texts []string) ([][]*backends.Memory, error) {
 	var queries []string
-	for _, t := range texts[max(0, len(texts)-queriesPerCall):] {
-		queries = append(queries, text.TruncateBytes(t, queryBytes))
+	for _, t := range texts {
+		queries = append(queries, sentences.Split(strings.ReplaceAll(t, "\n", ". "), -1)...)
+	}
+	queries = slices.DeleteFunc(queries, func(q string) bool { return !text.HasWords(q) })
+	if len(queries) > queriesPerCall {
+		queries = slices.Clone(texts[max(0, len(texts)-queriesPerCall):])
+	}
+	for i, q := range queries {
+		queries[i] = text.TruncateBytes(q, queryBytes)
 	}
 	if len(queries) > 1 {
 		queries = append(queries, text.TruncateBytes(strings.Join(queries, "\n"), 4*queryBytes))
@@ -255,7 +308,7 @@ func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backen
 	lists := make([][]*backends.Memory, len(queries))
 	for i, q := range queries {
 		resp, err := c.engine.Keeper.Search(ctx, c.Partition, &backends.SearchRequest{
-			Query: q, TopK: n, Kinds: []backends.Kind{c.engine.Kind},
+			Query: q, TopK: hitsPerQuery, Kinds: []backends.Kind{c.engine.Kind},
 		})
 		if err != nil {
 			return nil, err
@@ -267,20 +320,25 @@ func (c *Call) searches(ctx context.Context, texts []string, n int) ([][]*backen
 	return lists, nil
 }
 
-// inTurn returns the first n memories of the lists: the first of each, the second of each,
-// and so on, and then the rest. Each is there once, as a copy that lasts while the store
+// inTurn returns as many memories of the lists as there is room for: the first of each, the second
+// of each, and so on, and then the rest. Each is there once, as a copy that lasts while the store
 // changes.
-func inTurn(n int, lists [][]*backends.Memory, rest []*backends.Memory) []*backends.Memory {
+func inTurn(room func(*backends.Memory) bool, lists [][]*backends.Memory, rest []*backends.Memory) []*backends.Memory {
 	var out []*backends.Memory
-	seen := map[string]bool{}
+	seen, most := map[string]bool{}, 0
 	add := func(m *backends.Memory) {
-		if len(out) < n && !seen[m.ID] {
+		if !seen[m.ID] {
 			seen[m.ID] = true
-			copied := m.Clone()
-			out = append(out, &copied)
+			if room(m) {
+				copied := m.Clone()
+				out = append(out, &copied)
+			}
 		}
 	}
-	for place := range n {
+	for _, list := range lists {
+		most = max(most, len(list))
+	}
+	for place := range most {
 		for _, list := range lists {
 			if place < len(list) {
 				add(list[place])

@@ -133,7 +133,7 @@ func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 		for _, p := range s.passages {
 			texts = append(texts, p.text)
 		}
-		known, err := c.Candidates(ctx, texts, c.engine.Shown)
+		known, err := c.Candidates(ctx, texts)
 		if err != nil {
 			return err
 		}
