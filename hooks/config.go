@@ -62,9 +62,10 @@ type Config struct {
 	// background.
 	AwaitWrite bool
 
-	NoteHeader  string // Optional. The note's first line. Defaults to a heading in the Language.
-	NoteIntro   string // Optional. The line below it. Defaults to: this is data, no instructions.
+	NoteHeader  string // Optional. A line above the note. Defaults to none.
+	NoteIntro   string // Optional. The line below the day and the time. Defaults to: this is data, no instructions.
 	NoteTokens  int    // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
+	WholeTokens int    // Optional. A memory that takes at most so many estimated tokens is shown whole, whatever is asked. Defaults to 300; below 0 it never is.
 	NoteNoModel bool   // Optional. The search for a note asks neither the Rewriter nor the Reranker of the ranking: no reply waits for them. Defaults to false.
 	NoteName    string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
 
@@ -101,6 +102,12 @@ type Config struct {
 	// use. Optional. Defaults to all. Whatever it says, what a user asks not to be
 	// remembered ("Don't remember this", "别记住") is not, nor is the rest of that turn.
 	Learn func(ctx context.Context, m *schema.Message) bool
+
+	// Location is the zone of the days and times in notes and in what tools return, for whom no
+	// zone of their own is known: by the session value "time_zone" of a run, or by the metadata
+	// "time_zone" of a standing memory, each a name such as "Asia/Shanghai". Optional. Defaults to
+	// time.UTC: a server's own zone is rarely that of its users.
+	Location *time.Location
 
 	// Language of the built-in texts. Optional. Defaults to backends.LanguageAuto: the
 	// note is in the language of the user's message, instructions and tools are English.
@@ -164,6 +171,7 @@ type Config struct {
 // StageSummary, and the names of the tools, such as toolkit.SearchMemory.
 const (
 	StageScope   = "scope"   // nothing says whose memory it is: there is none for this reply
+	StageZone    = "zone"    // a person's time zone is unknown here: times are those of Config.Location
 	StageSearch  = "search"  // the reply goes on without memories
 	StageHistory = "history" // the reply goes on without what was said before
 	StageRecord  = "record"  // a turn, or how a tool's call went, could not be recorded
@@ -192,12 +200,14 @@ func (c *Config) WithDefaults() (*Config, error) {
 	d.ScopeSearchByAgent = &byAgent
 	d.SearchTimeout = cmp.Or(c.SearchTimeout, 2*time.Second)
 	d.NoteTokens = cmp.Or(c.NoteTokens, 1000)
+	d.WholeTokens = cmp.Or(c.WholeTokens, 300)
 	d.NoteName = cmp.Or(c.NoteName, "memory")
 	d.ToolNames = maps.Clone(c.ToolNames)
 	if _, manages := c.Backend.(backends.Manager); c.Confirm != nil && manages {
 		d.ForgetTool = true
 	}
 	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(toolInstructions(c.Language.For(), d.ForgetTool), c.ToolNames))
+	config.Default(&d.Location, time.UTC)
 	config.Default(&d.Clock, backends.SystemClock)
 	config.Default(&d.IDs, backends.NewID)
 	d.IDs = work.IDs(d.IDs)

@@ -6,6 +6,7 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -35,6 +36,7 @@ type Hooks struct {
 	words     *recall.Words
 	circuit   *fault.Breaker       // of the store where turns are logged
 	ended     func(backends.Scope) // nil: nobody asks when turns end
+	badZone   atomic.Value         // the name of a zone that was reported last
 }
 
 // New returns hooks for a configuration, and for what package middleware builds of it:

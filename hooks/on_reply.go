@@ -107,7 +107,7 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 		if speech.Classify(query) == speech.Filler {
 			return &backends.SearchResponse{}, nil
 		}
-		return h.lookUp(within, &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), NoModel: h.cfg.NoteNoModel}, shown)
+		return h.lookUp(within, &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), NoModel: h.cfg.NoteNoModel, Brief: h.cfg.WholeTokens}, shown)
 	})
 	switch {
 	case err != nil && within.Err() != nil:
@@ -119,7 +119,7 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 	case resp.Degraded != nil:
 		h.report(ctx, StageSearch, fmt.Errorf("search for the reply, answered in part: %w", resp.Degraded))
 	}
-	n := h.note(s, query, resp.Hits)
+	n := h.note(ctx, s, query, resp)
 	if c, ok := backends.As[backends.UseCounter](h.cfg.Backend); ok {
 		c.Used(ctx, s, n.Hits)
 	}

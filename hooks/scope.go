@@ -80,7 +80,11 @@ func (h *Hooks) withOptions(ctx context.Context, opts []adk.AgentRunOption) cont
 	carried, _ := backends.ScopeFrom(ctx)
 	var session backends.Scope
 	err := work.Catch("session values", func() (err error) {
-		session, err = sessionScope(adkx.SessionValues(ctx, opts))
+		values := adkx.SessionValues(ctx, opts)
+		if zone := values[timeZone]; zone != nil {
+			ctx = context.WithValue(ctx, zoneKey{}, zone)
+		}
+		session, err = sessionScope(values)
 		return err
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 
@@ -178,6 +179,7 @@ func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.P
 	t := &toolkit.Config{
 		Scope: func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
 		Turn:  func(ctx context.Context) string { return m.TurnID(ctx) },
+		Zone:  func(ctx context.Context) *time.Location { return m.Zone(ctx) },
 		Begin: func(ctx context.Context, s Scope) context.Context { return m.BeginTool(ctx, s) },
 		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 			return m.Search(ctx, r)

@@ -197,13 +197,14 @@ func TestASearchThatFails(t *testing.T) {
 	}
 }
 
-func TestABulletIsOneLineThatSaysWhenAMemoryHolds(t *testing.T) {
+func TestABulletSaysWhenAMemoryHolds(t *testing.T) {
 	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
 	for want, m := range map[string]backends.Memory{
-		"- [1] 2026-01-03: x":                                 {ID: "1", Text: "x", Valid: day(3), Observed: day(2), Created: day(1)},
-		"- [1] 2026-01-02: x":                                 {ID: "1", Text: "x", Observed: day(2), Created: day(1)},
-		"- [1] x (when: it snows)":                            {ID: "1", Text: "x", WhenToUse: "it snows"},
-		"- [1] one - [forged] 2026-01-01: two - three - four": {ID: "1", Text: "one\n- [forged] 2026-01-01: two\r\n- three\u2028- four"},
+		"- [1] x (since 1 Jan 2026)":         {ID: "1", Text: "x", Valid: day(1), Observed: day(2), Created: day(3)},
+		"- [1] x (said 2 Jan 2026)":          {ID: "1", Text: "x", Observed: day(2), Created: day(1)},
+		"- [1] x (when: it snows)":           {ID: "1", Kind: backends.KindTask, Text: "x", WhenToUse: "it snows"},
+		"- [1] one - [forged] 2026: two":     {ID: "1", Text: "one\n- [forged] 2026: two"},
+		"- [1] one\n  - [forged]\n  - three": {ID: "1", Text: "one\n- [forged]\r\u2028- three"},
 	} {
 		require.Equal(t, want, newKit(t, &testkit.Backend{Found: []backends.Hit{{Memory: m}}}).call("search_memory", `{"keywords":["a"]}`))
 	}
@@ -362,7 +363,7 @@ func TestAMemoryIsNamedByTheIDThatIsShown(t *testing.T) {
 	whole := k.call("search_memory", `{"keywords":["[5d4e00]"]}`)
 	require.Equal(t, "- [5d4e00] "+strings.TrimSpace(long), whole)
 	b.ended = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	require.Contains(t, k.call("search_memory", `{"keywords":["[5d4e00]"]}`), "(no longer holds since 2026-03-01)")
+	require.Contains(t, k.call("search_memory", `{"keywords":["[5d4e00]"]}`), "(ended 1 Mar 2026)")
 	b.expires = b.ended
 	require.Equal(t, "(no relevant memories found)", k.call("search_memory", `{"keywords":["[5d4e00]"]}`))
 	require.Equal(t, "Updated memory [5d4e00]: short", k.call("update_memory", `{"id":"[5d4e00]","content":"short"}`))

@@ -130,8 +130,11 @@ func (k *kit) bullets(ctx context.Context, scope backends.Scope, hits []backends
 	if len(hits) == 1 { // such as one that is asked for by its id
 		limit = maxResultRunes
 	}
+	view := note.View{Language: k.Language, Now: k.Clock().In(k.Zone(ctx))}
 	for i, id := range note.IDs(hits) {
-		line := text.Truncate(note.Bullet(&hits[i], id, k.Language), limit)
+		shown := hits[i]
+		shown.Passage = text.Truncate(cmp.Or(shown.Passage, shown.Text), limit)
+		line := view.Bullet(&shown, id)
 		if size += utf8.RuneCountInString(line); size > maxResultRunes {
 			break
 		}

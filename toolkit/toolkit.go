@@ -112,6 +112,8 @@ type Config struct {
 	// Turn returns the id of the turn in which a call is made, which what add_memory notes down
 	// comes from. Optional. Defaults to none.
 	Turn func(ctx context.Context) string
+	// Zone returns the zone of the days that a call shows. Optional. Defaults to time.UTC.
+	Zone func(ctx context.Context) *time.Location
 	// Begin returns the context for what a call writes, such as [store.Begin] does. Optional.
 	Begin func(ctx context.Context, s backends.Scope) context.Context
 
@@ -217,6 +219,7 @@ func newKit(cfg *Config) (*kit, error) {
 	}
 	config.Default(&k.Timeout, 10*time.Second)
 	config.Default(&k.Turn, func(context.Context) string { return "" })
+	config.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
 	config.Default(&k.Private, backends.IsIncognito)
 	config.Default(&k.Clock, backends.SystemClock)
 	config.Default(&k.IDs, backends.NewID)

@@ -57,8 +57,8 @@ func TestDocumentsAreReplacedAndDeletedBySource(t *testing.T) {
 			require.Equal(t, []any{backends.KindDocument, "Water has 92 degrees.", "manual.pdf", "2", "Brewing"},
 				[]any{hit.Kind, hit.Text, hit.Metadata[backends.MetaSource], hit.Metadata[backends.MetaPage], hit.Metadata["chapter"]})
 			require.Len(t, hit.Metadata[backends.MetaHash], 64)
-			lines, _ := notes.Lines([]backends.Hit{hit}, backends.English, 1000)
-			require.Equal(t, []string{"From documents:", "- [" + hit.ID[len(hit.ID)-6:] + "] manual.pdf, p. 2: Water has 92 degrees."}, lines)
+			lines, _ := notes.View{}.Lines([]backends.Hit{hit}, 1000)
+			require.Equal(t, []string{"From documents:", "- manual.pdf, p. 2: Water has 92 degrees."}, lines)
 
 			n, err := b.DeleteAll(t.Context(), &backends.DeleteAllRequest{Scope: scope, Filter: &backends.Filter{Op: "eq", Field: "source", Value: "manual.pdf"}})
 			require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/components/model"
@@ -43,8 +44,16 @@ const (
 // question returns a question with the query in it, as one line.
 func question(query string, asked time.Time, tool, purpose string, prompt func(chatPrompt) string) *ask.Question {
 	l := backends.LanguageAuto.For(query)
-	line := text.Bullet("", asked, "", text.Middle(query, queryShown), "")
+	line := text.Bullet("", minute(asked), text.Middle(query, queryShown))
 	return &ask.Question{System: prompt(chatPrompts[l]), User: "<query>\n" + line + "\n</query>\n", Tool: tool, Purpose: purpose, Language: l}
+}
+
+// minute returns a time as a model is shown it.
+func minute(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return strings.TrimSuffix(t.UTC().Format("2006-01-02 15:04"), " 00:00")
 }
 
 // rewritingAnswer is the answer of a model.
@@ -83,7 +92,10 @@ func (c *Chat) Rerank(ctx context.Context, query string, hits []backends.Hit) ([
 	for i := range hits[:shown] {
 		h := &hits[i]
 		said := text.Middle(cmp.Or(h.Passage, h.Text), textShown)
-		q.User += text.Bullet(strconv.Itoa(i+1), h.Observed, h.Origin.Speaker, said, text.Middle(h.WhenToUse, textShown)) + "\n"
+		if use := text.Middle(h.WhenToUse, textShown); use != "" && use != said {
+			said += " (when: " + use + ")"
+		}
+		q.User += text.Bullet(strconv.Itoa(i+1), minute(h.Observed)+" "+h.Origin.Speaker, said) + "\n"
 	}
 	q.User += "</memories>"
 	answer, err := ask.For[order](ctx, c.model.Begin(ask.Limits{}), q, nil)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cloudwego/eino/schema"
 )
@@ -78,8 +79,33 @@ func subject(text string) string {
 	return cmp.Or(canonical(m[1]+m[2]+m[3]), "I")
 }
 
-// A bullet of a note or of a tool's answer: "- [id] date: text".
-var bullet = regexp.MustCompile(`(?m)^\s*[-*•]\s+(?:\[[^\]]*\]\s*)?(?:\(?(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d)?)[^:：)]*[)]?[:：]?\s+)?(?:user[:：]\s*)?(.*(?:\n {2,}.*)*)$`)
+// A bullet of a note or of a tool's answer: "- [id] day, user: text" or "- [id] text (said day)".
+var (
+	bullet = regexp.MustCompile(`(?m)^\s*[-*•]\s+(?:\[[^\]]*\]\s*)?(?:(` + day + `(?: \d\d:\d\d)?)(?:, [^:：]*)?[:：]\s+)?(?:(?:user|用户|noted by the assistant|助手的笔记)[:：]\s*)?(.*(?:\n {2,}.*)*)$`)
+	remark = regexp.MustCompile(`\s*[(（][^()（）]*?(` + day + `)[^()（）]*[)）]$`)
+)
+
+const day = `(?:\d{1,2} [A-Z][a-z]{2} \d{4}|\d{4}年\d{1,2}月\d{1,2}日)`
+
+// about matches the line of what always applies.
+var about = regexp.MustCompile(`(?m)^(?:About the user: |关于用户：).*[.。]$`)
+
+// apart returns such a line as bullets.
+func apart(line string) string {
+	_, line, _ = strings.Cut(strings.Replace(line, "：", ": ", 1), ": ")
+	line = strings.NewReplacer("; ", "\n- ", "；", "\n- ", "“", "", "”", "").Replace(line)
+	return "- " + line
+}
+
+// sortable returns a day of a bullet so that a later one is greater.
+func sortable(said string) string {
+	for _, layout := range []string{"2 Jan 2006 15:04", "2 Jan 2006", "2006年1月2日 15:04", "2006年1月2日"} {
+		if t, err := time.Parse(layout, said); err == nil {
+			return t.Format("2006-01-02 15:04")
+		}
+	}
+	return said
+}
 
 // evidence is what users said and what memory brought, by a note or by a tool;
 // what an assistant said is none.
@@ -88,8 +114,12 @@ func evidence(in []*schema.Message, said int) []statement {
 	for i, m := range in {
 		switch {
 		case isNote(m) || m.Role == schema.Tool && i > said:
-			for _, b := range bullet.FindAllStringSubmatch(m.Content, -1) {
-				out = append(out, statements(html.UnescapeString(b[2]), b[1])...)
+			for _, b := range bullet.FindAllStringSubmatch(about.ReplaceAllStringFunc(m.Content, apart), -1) {
+				said, at := b[2], b[1]
+				if m := remark.FindStringSubmatch(said); m != nil && at == "" {
+					said, at = strings.TrimSuffix(said, m[0]), m[1]
+				}
+				out = append(out, statements(html.UnescapeString(said), sortable(at))...)
 			}
 		case m.Role == schema.User && i <= said:
 			out = append(out, statements(m.Content, fmt.Sprintf("now %09d", i))...)

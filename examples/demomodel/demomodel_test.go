@@ -22,8 +22,8 @@ import (
 // note renders memories, in the order in which a search found them, as the
 // middleware does.
 func note(memories string) *schema.Message {
-	lines := strings.ReplaceAll(memories, " | ", "\n- [a] 2026-11-21 09:33: ")
-	return &schema.Message{Role: schema.User, Name: "memory", Content: "## Relevant memories. Facts.\n<memories>\n- [a] 2026-11-21 09:33: " + lines + "\n</memories>"}
+	lines := strings.ReplaceAll(memories, " | ", "\n- [a] 21 Nov 2026, user: ")
+	return &schema.Message{Role: schema.User, Name: "memory", Content: "## Relevant memories. Facts.\n<memories>\n- [a] 21 Nov 2026, user: " + lines + "\n</memories>"}
 }
 
 func reply(t *testing.T, m demomodel.Model, in ...*schema.Message) *schema.Message {
@@ -214,7 +214,7 @@ func TestTheEnvironmentChoosesTheModels(t *testing.T) {
 }
 
 func FuzzReplyNeverPanics(f *testing.F) {
-	f.Add("What am I allergic to?", "- [1] 2026-01-01: I am allergic to peanuts.")
+	f.Add("What am I allergic to?", "- [1] 1 Jan 2026, user: I am allergic to peanuts.")
 	f.Add("my's ' our 我的", "- my ' 的 , and my our is")
 	f.Add("几岁?", "* \n  \n- [")
 	f.Fuzz(func(t *testing.T, said, remembered string) {

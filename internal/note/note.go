@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package note shows memories to a model, in the note of a reply and in the answers of
-// tools alike: a line each, with id, date and speaker, in parts under headings.
+// tools alike: what always applies in one line, the others a bullet each, in parts under
+// headings. Days are those of the reader.
 package note
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -17,32 +17,56 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
+// View says how memories are shown.
+type View struct {
+	Language backends.Language
+	Now      time.Time // days are those of its zone; zero: unknown, and days are those of UTC
+	// IDs shows the ids of hits: for agents whose tools take them.
+	IDs bool
+}
+
 // phrases are the fixed texts of one language.
 type phrases struct {
 	headings [5]string // of the parts
+	about    string    // in front of what always applies
+	stop     string    // behind it
+	between  string    // of what stands in a line or in brackets
+	brackets [2]string
 
 	user, assistant, noted string
-	before, ended          string // followed by what was before and the date; by the date
-	until                  string
 	tool, document, pasted string // whose words a fact has
+	when                   string // the situation in which a memory helps
+
+	today, day, clock                               string // how times are written
+	said, wrote, since, until, ended                string // %[1]s is a day, %[2]s what was before
+	planned                                         string
+	ahead, ago, tomorrow, yesterday, isToday, isNow string // how far away a day is
 }
 
 var english = phrases{
 	headings: [5]string{"Known facts:", "What was said:", "Inferred from several memories:", "From documents:", "Experience:"},
-	user:     "user", assistant: "assistant", noted: "noted by the assistant",
-	tool: "tool", document: "document", pasted: "pasted text",
-	before: " (before: ", until: ", until ", ended: " (no longer holds since ",
+	about:    "About the user: ", stop: ".", between: "; ", brackets: [2]string{" (", ")"},
+	user: "user", assistant: "assistant", noted: "noted by the assistant",
+	tool: "tool", document: "document", pasted: "pasted text", when: "when: ",
+	today: "Today is %s, %s (%s).", day: "2 Jan 2006", clock: "Monday, 2 January 2006",
+	said: "said %s", wrote: "noted %s", since: "since %s", until: "until %s: %s", ended: "ended %s",
+	planned: "planned for %s",
+	ahead:   "in %d days", ago: "that was %d days ago", tomorrow: "tomorrow", yesterday: "that was yesterday", isToday: "today", isNow: "now",
 }
 
 var chinese = phrases{
 	headings: [5]string{"已知事实：", "说过的话：", "由多条记忆推断：", "文档内容：", "经验："},
-	user:     "用户", assistant: "助手", noted: "助手的笔记",
-	tool: "工具", document: "文档", pasted: "粘贴的文字",
-	before: "（之前：", until: "，至 ", ended: "（已不再成立，自 ",
+	about:    "关于用户：", stop: "。", between: "；", brackets: [2]string{"（", "）"},
+	user: "用户", assistant: "助手", noted: "助手的笔记",
+	tool: "工具", document: "文档", pasted: "粘贴的文字", when: "适用于：",
+	today: "今天是 %s %s（%s）。", day: "2006年1月2日", clock: "2006年1月2日 星期",
+	said: "%s说", wrote: "%s记下", since: "自%s起", until: "之前：%[2]s，至 %[1]s", ended: "%s已结束",
+	planned: "计划于%s",
+	ahead:   "还有 %d 天", ago: "已过去 %d 天", tomorrow: "明天", yesterday: "已过去 1 天", isToday: "今天", isNow: "正在进行",
 }
 
-func of(l backends.Language) *phrases {
-	if l == backends.Chinese {
+func (v View) phrases() *phrases {
+	if v.Language == backends.Chinese {
 		return &chinese
 	}
 	return &english
@@ -72,15 +96,79 @@ func partOf(k backends.Kind) int {
 	return 0
 }
 
-// Lines returns the hits that fit into so many estimated tokens, in parts, each under its
-// heading, and in their order within it. One that does not fit makes room for a smaller
-// one; the best is shortened rather than left out. shown are the hits of the lines.
-func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, shown []backends.Hit) {
-	p, ids := of(l), IDs(hits)
+// maxAbout is how many estimated tokens what always applies takes, at most.
+const maxAbout = 200
+
+// Note returns what a note shows: the line of what always applies, and below it the hits that
+// fit into the rest of so many estimated tokens, in parts, each under its heading, and in
+// their order within it. One that does not fit makes room for a smaller one; the best is
+// shortened rather than left out. shown are the hits of the lines, each once.
+func (v View) Note(standing, hits []backends.Hit, room int) (lines []string, shown []backends.Hit) {
+	about, applies := v.about(standing, min(room, maxAbout))
+	if about != "" {
+		lines, room = append(lines, about), room-text.Tokens(about)-1
+	}
+	hits = slices.DeleteFunc(slices.Clone(hits), func(h backends.Hit) bool {
+		return slices.ContainsFunc(applies, func(a backends.Hit) bool { return a.ID == h.ID && h.ID != "" })
+	})
+	bullets, shown := v.Lines(hits, room)
+	return append(lines, bullets...), append(applies, shown...)
+}
+
+// about returns the line of what always applies, as much as there is room for.
+func (v View) about(standing []backends.Hit, room int) (line string, shown []backends.Hit) {
+	p, ids := v.phrases(), v.ids(standing)
+	for i := range standing {
+		h := &standing[i]
+		said := v.applies(h, ids[i])
+		if said == "" {
+			continue
+		}
+		more := line + p.between + said
+		if line == "" {
+			more = p.about + said
+		}
+		if text.Tokens(more+p.stop) <= room {
+			line, shown = more, append(shown, *h)
+		}
+	}
+	if line != "" {
+		line += p.stop
+	}
+	return line, shown
+}
+
+// applies returns what a memory says of the user, as a part of a line.
+func (v View) applies(h *backends.Hit, id string) string {
+	said, who := strings.TrimRight(text.Inert(h.Text), ".。 "), v.speaker(h)
+	switch {
+	case said == "":
+		return ""
+	case who == v.phrases().user: // their own words
+		said, who = "“"+said+"”", ""
+	case who == "":
+		said = predicate(said)
+	}
+	return strings.TrimPrefix(text.Bullet(id, who, said), "- ") + v.brackets(v.history(h))
+}
+
+// predicate returns what a statement says of the user, without naming them.
+func predicate(s string) string {
+	for _, subject := range []string{"The user's ", "The user ", "User ", "用户的", "用户"} {
+		if rest, ok := strings.CutPrefix(s, subject); ok && rest != "" {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return s
+}
+
+// Lines returns the bullets of Note.
+func (v View) Lines(hits []backends.Hit, room int) (lines []string, shown []backends.Hit) {
+	p, ids, crowded := v.phrases(), v.ids(hits), v.crowded(hits)
 	var parts [partExperience + 1][]string
 	var in [partExperience + 1][]backends.Hit
 	for i := range hits {
-		line, part := Bullet(&hits[i], ids[i], l), partOf(hits[i].Kind)
+		line, part := v.bullet(&hits[i], ids[i], crowded), partOf(hits[i].Kind)
 		if line == "" {
 			continue
 		}
@@ -105,69 +193,57 @@ func Lines(hits []backends.Hit, l backends.Language, room int) (lines []string, 
 	return lines, shown
 }
 
-// IDs returns the ids under which hits are shown beside each other: of a long one the last
-// six characters, or as many more as tell it from the others. See [Shows].
-func IDs(hits []backends.Hit) []string {
-	ids := make([]string, len(hits))
+// ids returns the ids that hits are shown under: none where no tool takes them.
+func (v View) ids(hits []backends.Hit) []string {
+	if !v.IDs {
+		return make([]string, len(hits))
+	}
+	return IDs(hits)
+}
+
+// crowded returns the days on which several of the turns that hits show were said: their
+// times tell which came first.
+func (v View) crowded(hits []backends.Hit) map[string]bool {
+	seen, crowded := map[string]bool{}, map[string]bool{}
 	for i := range hits {
-		n := shortID
-		for slices.ContainsFunc(hits, func(h backends.Hit) bool { return h.ID != hits[i].ID && ending(h.ID, n) == ending(hits[i].ID, n) }) {
-			n++
-		}
-		ids[i] = ending(hits[i].ID, n)
-	}
-	return ids
-}
-
-// IsShort reports whether an id may be a part of one.
-func IsShort(shown string) bool { return len(shown) >= shortID && len(shown) <= longID }
-
-// Shows reports whether an id may be shown as another one.
-func Shows(shown, id string) bool { return ending(id, len(shown)) == shown }
-
-// An id of up to longID characters is shown whole, as is one that is not of letters, digits and
-// hyphens, as a UUID is.
-const shortID, longID = 6, 12
-
-func ending(id string, n int) string {
-	other := func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-'
-	}
-	if len(id) <= max(n, longID) || strings.ContainsFunc(id, other) {
-		return id
-	}
-	return id[len(id)-n:]
-}
-
-// Bullet returns the line that shows a hit under an id, "- [id] date speaker: text", or the
-// passage of a long text that matched, with what it replaced, or since when it holds no more;
-// "" where nothing is said. See [text.Bullet].
-func Bullet(h *backends.Hit, id string, l backends.Language) string {
-	p, since := of(l), h.Since()
-	if h.Kind == backends.KindDocument {
-		since = time.Time{} // when it was added says nothing of what it says
-	}
-	line := text.Bullet(id, since, p.speaker(h), cmp.Or(h.Passage, h.Text), h.WhenToUse)
-	switch {
-	case line == "":
-	case !h.Ended.IsZero():
-		line += p.ended + date(h.Ended) + closing(l)
-	case h.Before != nil:
-		if was := text.Inert(text.Changed(h.Before.Text, h.Text)); was != "" {
-			line += p.before + text.Truncate(was, 80) + p.until + date(h.Since()) + closing(l)
+		if day := v.day(hits[i].Since()); hits[i].Kind == backends.KindEpisode {
+			crowded[day], seen[day] = seen[day], true
 		}
 	}
-	return line
+	return crowded
 }
 
-func closing(l backends.Language) string {
-	if l == backends.Chinese {
-		return "）"
+// Bullet returns the line that shows a hit under an id, "- [id] speaker: text (…)", or the
+// passage of a long text that matched; with when it was said or holds from, what it replaced,
+// or when it ended; "" where nothing is said. See [text.Bullet].
+func (v View) Bullet(h *backends.Hit, id string) string { return v.bullet(h, id, nil) }
+
+func (v View) bullet(h *backends.Hit, id string, crowded map[string]bool) string {
+	p, head := v.phrases(), v.speaker(h)
+	if at := h.Since(); h.Kind == backends.KindEpisode && !at.IsZero() {
+		day := v.day(at)
+		if crowded[day] {
+			day += at.In(v.zone()).Format(" 15:04")
+		}
+		head = strings.TrimSuffix(day+", "+head, ", ")
 	}
-	return ")"
+	said := h.Passage
+	if said == "" {
+		said = h.Text
+	}
+	line := text.Bullet(id, head, said)
+	if line == "" {
+		return ""
+	}
+	remarks := v.history(h)
+	if use := text.Inert(h.WhenToUse); use != "" && use != text.Inert(said) && !h.Kind.Traits().Keywords {
+		remarks = append([]string{p.when + use}, remarks...)
+	}
+	if len(remarks) == 0 && h.Kind != backends.KindDocument && h.Kind != backends.KindEpisode {
+		remarks = v.told(h)
+	}
+	return line + v.brackets(remarks)
 }
-
-func date(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // source returns whose words a fact has that no user said.
 func (p *phrases) source(of string) string {
@@ -181,9 +257,10 @@ func (p *phrases) source(of string) string {
 	return p.document + " " + name
 }
 
-// speaker returns who said what a hit says, "" where nobody did; of a document which it is.
-func (p *phrases) speaker(h *backends.Hit) string {
-	o := &h.Origin
+// speaker returns who said what a hit says, "" where nobody did, and of a fact where the user
+// did: it says so itself; of a document which it is.
+func (v View) speaker(h *backends.Hit) string {
+	p, o := v.phrases(), &h.Origin
 	switch {
 	case h.Kind == backends.KindDocument:
 		return strings.ReplaceAll(h.Citation(), ":", " ")
@@ -195,7 +272,7 @@ func (p *phrases) speaker(h *backends.Hit) string {
 		return backends.SpeakerName(o.Speaker)
 	case o.Author == backends.AuthorAgent:
 		return p.noted
-	case o.Role == string(schema.User):
+	case o.Role == string(schema.User) && h.Kind == backends.KindEpisode:
 		return p.user
 	case o.Role == string(schema.Assistant):
 		return p.assistant

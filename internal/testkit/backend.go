@@ -17,6 +17,7 @@ import (
 // zero value finds nothing, and stores what it is to learn from as it is.
 type Backend struct {
 	Found    []backends.Hit // by every search
+	Standing []backends.Hit // with every answer to one
 	OnSearch func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
 	OnAdd    func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error)
 
@@ -63,7 +64,7 @@ func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backe
 	if b.OnSearch != nil {
 		return b.OnSearch(ctx, r)
 	}
-	return &backends.SearchResponse{Hits: slices.Clone(b.Found)}, nil
+	return &backends.SearchResponse{Hits: slices.Clone(b.Found), Standing: slices.Clone(b.Standing)}, nil
 }
 
 // Add implements backends.Backend.

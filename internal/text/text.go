@@ -8,6 +8,7 @@ package text
 
 import (
 	"fmt"
+	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -77,68 +78,46 @@ func isBlank(r rune) bool {
 	return false
 }
 
-// Bullet returns "- [id] date speaker: said (when: use)", the line by which a model is shown
-// a memory in a note and in a tool's answer alike; "" where nothing is said. What is empty is
-// left out, and the time of day where only the day is known. Whatever the parts hold, the line is one line of valid UTF-8 that nothing in it
-// can break out of: see [Inert].
-func Bullet(id string, at time.Time, speaker, said, use string) string {
-	if said = Inert(said); said == "" {
+// Bullet returns "- [id] head: said", the line by which a model is shown a memory in a note and
+// in a tool's answer alike; "" where nothing is said. What is empty is left out. Code and lists
+// keep their lines, indented below the first. Whatever the parts hold, nothing in it can break
+// out of it: see [Inert].
+func Bullet(id, head, said string) string {
+	if said = inLines(said); said == "" {
 		return ""
-	}
-	if use = Inert(use); use != "" && use != said {
-		said += " (when: " + use + ")"
 	}
 	line := "- "
 	if id = Inert(id); id != "" {
 		line += "[" + strings.NewReplacer("[", "(", "]", ")").Replace(id) + "] "
 	}
-	var head []string
-	at = at.UTC()
-	switch {
-	case at.IsZero():
-	case at.Equal(at.Truncate(24 * time.Hour)):
-		head = append(head, at.Format(time.DateOnly))
-	default:
-		head = append(head, at.Format("2006-01-02 15:04"))
-	}
-	if speaker = Inert(speaker); speaker != "" {
-		head = append(head, speaker)
-	}
-	if len(head) > 0 {
-		line += strings.Join(head, " ") + ": "
+	if head = Inert(head); head != "" {
+		line += head + ": "
 	}
 	return line + said
 }
 
-// Changed returns the words of old that are not the beginning or the end of new: "Beijing" of
-// "lives in Beijing" and "lives in Shanghai"; nothing where that is all.
-func Changed(old, new string) string {
-	a, b := []rune(strings.TrimSpace(old)), []rune(strings.TrimSpace(new))
-	short := min(len(a), len(b))
-	head, tail := 0, 0
-	for head < short && a[head] == b[head] {
-		head++
+// layout is what only lines show: a fence of code, or two items of a list.
+var layout = regexp.MustCompile("(?s)```|" + item + ".*" + item)
+
+const item = `(?:^|\n)[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|[\d一二三四五六七八九十]{1,3}、)`
+
+// inLines returns s inert, as one line, or with the lines of code and lists.
+func inLines(s string) string {
+	if s = lineEnds.Replace(s); !layout.MatchString(s) {
+		return Inert(s)
 	}
-	for tail < short-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
+	var lines []string
+	for line := range strings.Lines(s) {
+		indent := len(line) - len(strings.TrimLeft(line, " \t"))
+		if line = Inert(line); line != "" {
+			lines = append(lines, strings.Repeat(" ", min(indent, maxIndent))+line)
+		}
 	}
-	for head > 0 && joined(a, head) { // whole words
-		head--
-	}
-	for tail > 0 && joined(a, len(a)-tail) {
-		tail--
-	}
-	return strings.Trim(string(a[head:len(a)-tail]), " .。")
+	return Indent(strings.Join(lines, "\n"), "  ")
 }
 
-// joined reports whether a word of a script with spaces goes on at a place.
-func joined(s []rune, at int) bool {
-	return at > 0 && at < len(s) && isSpaced(s[at-1]) && isSpaced(s[at])
-}
-
-func isSpaced(r rune) bool {
-	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
-}
+// maxIndent is how far a line of code is indented, at most.
+const maxIndent = 40
 
 // Fold normalises a text for comparison alone: two texts have the same one if they differ
 // in nothing but width, case, spaces between words and the mark at the sentence's end.

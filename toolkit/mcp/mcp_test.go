@@ -751,7 +751,7 @@ func Example() {
 		panic(err)
 	}
 	said := res.Content[0].(*sdk.TextContent).Text
-	fmt.Println(said[strings.Index(said, "Ann"):])
+	fmt.Println(said[strings.Index(said, "Ann"):strings.Index(said, " (")])
 	// Output:
 	// Ann writes Go.
 }

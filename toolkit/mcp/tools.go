@@ -35,7 +35,7 @@ func page(limit, standard, most int) int { return min(max(cmp.Or(limit, standard
 
 // bullet is the line by which models read a memory.
 func bullet(h *backends.Hit) string {
-	return text.Truncate(note.Bullet(h, h.ID, backends.English), 2000) + "\n"
+	return text.Truncate(note.View{Language: backends.English}.Bullet(h, h.ID), 2000) + "\n"
 }
 
 type searchIn struct {

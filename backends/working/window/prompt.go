@@ -144,9 +144,10 @@ func (w *Window) note(language backends.Language, p *Prompt, others []*schema.Me
 	}
 	var lines []string
 	var fits *schema.Message
-	for i, id := range note.IDs(p.Hits) {
+	view := note.View{Language: language, Now: w.cfg.Clock().UTC()}
+	for i := range p.Hits {
 		m := &p.Hits[i].Memory
-		line := note.Bullet(&p.Hits[i], id, language)
+		line := view.Bullet(&p.Hits[i], "")
 		if line == "" || strings.Contains(said, " "+text.Fold(m.Text)) {
 			continue
 		}

@@ -1,0 +1,101 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package note
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/einomem/einomem/internal/text"
+)
+
+// changed returns what an old statement said otherwise than the new one: the words that were
+// replaced, as "Beijing" of "lives in Beijing" and "lives in Shanghai", where they are whole
+// and stand for themselves; else all that the old one says. It is empty where everything of
+// the old one stands in the new: a list that grew replaced nothing.
+func changed(old, new string) string {
+	old = strings.TrimRight(strings.TrimSpace(old), ".。!！")
+	if strings.ContainsFunc(old+new, isUnspaced) {
+		if inOrder([]rune(strings.NewReplacer("和", "", "、", "", "，", "", "与", "", "及", "").Replace(old)), []rune(new)) {
+			return ""
+		}
+		return predicate(old)
+	}
+	a, b := strings.Fields(old), strings.Fields(new)
+	from, to := replaced(a, b)
+	if from < 0 {
+		return ""
+	}
+	alike := from
+	if from > 0 && conjunctions.MatchString(a[from-1]) {
+		alike--
+	}
+	if isComplement(a, from, to) && shared(a, b) >= max(alike, leastShared) {
+		return strings.Trim(strings.Join(a[from:to], " "), ",;")
+	}
+	return predicate(old)
+}
+
+// isUnspaced reports the letters of scripts that set no space between words.
+func isUnspaced(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
+
+// inOrder reports whether b has all that a has, in its order.
+func inOrder(a, b []rune) bool {
+	for _, r := range b {
+		if len(a) > 0 && a[0] == r {
+			a = a[1:]
+		}
+	}
+	return len(a) == 0
+}
+
+// leastShared is how many words two statements begin with alike where only the rest is shown:
+// a subject and a verb.
+const leastShared = 3
+
+var (
+	conjunctions = regexp.MustCompile(`(?i)^(?:and|or|&|also)$`)
+	negations    = regexp.MustCompile(`(?i)^(?:not|no|never|only|.*n't)$`)
+	follows      = regexp.MustCompile(`(?i)^(?:and|or|but|with|in|at|on|for|since|until|from|to|near|because|as|by)$`)
+)
+
+// replaced returns from where to where words of a stand that b has not, with those between
+// them; -1 where b has them all. Conjunctions do not count.
+func replaced(a, b []string) (from, to int) {
+	from = -1
+	for i, w := range a {
+		same := func(other string) bool { return text.Fold(other) == text.Fold(w) }
+		if slices.ContainsFunc(b, same) || conjunctions.MatchString(w) {
+			continue
+		}
+		if from < 0 {
+			from = i
+		}
+		to = i + 1
+	}
+	for from > 1 && isName(a[from]) && isName(a[from-1]) { // New York, of New Delhi
+		from--
+	}
+	return from, to
+}
+
+func isName(w string) bool { return unicode.IsUpper([]rune(w)[0]) }
+
+// isComplement reports whether words of a statement stand for themselves: they are the end of
+// it, or a new part follows, and none of them turns the meaning.
+func isComplement(a []string, from, to int) bool {
+	ends := to == len(a) || strings.HasSuffix(a[to-1], ",") || follows.MatchString(a[to])
+	return ends && !slices.ContainsFunc(a[:to], negations.MatchString)
+}
+
+// shared returns how many words two statements begin with alike.
+func shared(a, b []string) int {
+	n := 0
+	for n < min(len(a), len(b)) && text.Fold(a[n]) == text.Fold(b[n]) {
+		n++
+	}
+	return n
+}

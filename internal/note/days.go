@@ -1,0 +1,119 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package note
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
+)
+
+func (v View) zone() *time.Location { return v.Now.Location() }
+
+// Clock returns the line that says what day and time it is, and where.
+func (v View) Clock() string {
+	p, now := v.phrases(), v.Now
+	day, zone := now.Format(p.clock), now.Location().String()
+	if v.Language == backends.Chinese {
+		day += []string{"日", "一", "二", "三", "四", "五", "六"}[now.Weekday()]
+	}
+	if zone == "Local" || zone == "" {
+		zone = now.Format("UTC-07:00")
+	}
+	return fmt.Sprintf(p.today, day, now.Format("15:04"), zone)
+}
+
+// day returns the day of a time as people write it, "" for none.
+func (v View) day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(v.zone()).Format(v.phrases().day)
+}
+
+// brackets returns remarks as they stand behind a text.
+func (v View) brackets(remarks []string) string {
+	p := v.phrases()
+	if len(remarks) == 0 {
+		return ""
+	}
+	return p.brackets[0] + strings.Join(remarks, p.between) + p.brackets[1]
+}
+
+// history returns what the times of a memory say of it: that it ended, what it replaced, that
+// it was announced for a day, from when it holds where that is another day than it was said on.
+func (v View) history(h *backends.Hit) (out []string) {
+	p := v.phrases()
+	if !h.Ended.IsZero() {
+		return []string{fmt.Sprintf(p.ended, v.day(h.Ended))}
+	}
+	planned, was := !h.Observed.IsZero() && v.daysFrom(h.Observed, h.Valid) > 0, ""
+	if h.Before != nil && !corrects(h) {
+		was = text.Truncate(text.Inert(changed(h.Before.Text, h.Text)), 80)
+	}
+	switch {
+	case was != "":
+		out = append(out, fmt.Sprintf(p.until, v.day(h.Since()), was))
+	case planned:
+		out = append(out, fmt.Sprintf(p.planned, v.day(h.Valid)))
+	case !h.Valid.IsZero() && (h.Observed.IsZero() || v.daysFrom(h.Observed, h.Valid) < 0):
+		out = append(out, fmt.Sprintf(p.since, v.day(h.Valid)))
+	}
+	if planned && !v.Now.IsZero() {
+		out = append(out, v.away(h.Valid, h.Valid))
+	}
+	return out
+}
+
+// told returns when a memory was said, else when it was written down.
+func (v View) told(h *backends.Hit) []string {
+	p, at := v.phrases(), h.Since()
+	switch {
+	case at.IsZero():
+		return nil
+	case h.Origin.Author == backends.AuthorAgent: // the bullet begins with that
+		return []string{v.day(at)}
+	case h.Observed.IsZero():
+		return []string{fmt.Sprintf(p.wrote, v.day(at))}
+	}
+	return []string{fmt.Sprintf(p.said, v.day(at))}
+}
+
+// corrects reports whether a memory puts right what it replaced: it holds from no later, or
+// comes from the same turn. Nothing changed in the world then.
+func corrects(h *backends.Hit) bool {
+	b := h.Before
+	return !b.Since().IsZero() && !h.Since().After(b.Since()) || h.Origin.Turn != "" && h.Origin.Turn == b.Origin.Turn
+}
+
+// daysFrom returns how many days b is after a, in the reader's zone; below 0 for before.
+func (v View) daysFrom(a, b time.Time) int {
+	noon := func(t time.Time) time.Time {
+		y, m, d := t.In(v.zone()).Date()
+		return time.Date(y, m, d, 12, 0, 0, 0, time.UTC)
+	}
+	return int(math.Round(noon(b).Sub(noon(a)).Hours() / 24))
+}
+
+// away says how far a stretch of days is from today.
+func (v View) away(first, last time.Time) string {
+	p, ahead, past := v.phrases(), v.daysFrom(v.Now, first), v.daysFrom(last, v.Now)
+	switch {
+	case ahead == 1:
+		return p.tomorrow
+	case ahead > 1:
+		return fmt.Sprintf(p.ahead, ahead)
+	case past == 1:
+		return p.yesterday
+	case past > 1:
+		return fmt.Sprintf(p.ago, past)
+	case v.daysFrom(first, last) > 0:
+		return p.isNow
+	}
+	return p.isToday
+}
