@@ -105,5 +105,5 @@ func memoryOf(t *testing.T, s *stories.Story, db store.Store, failed *testkit.Fa
 	}
 	b, err := mem0.New(t.Context(), cfg)
 	require.NoError(t, err)
-	return open(t, &middleware.Config{Backend: b, Clock: s.Now, OnError: failed.Add})
+	return open(t, &middleware.Config{Backend: b, Clock: s.Now, Location: s.Now().Location(), OnError: failed.Add})
 }
