@@ -6,7 +6,6 @@ package openai
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,7 +15,6 @@ import (
 	api "github.com/sashabaranov/go-openai"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/fault"
 )
 
 // batchSize is how many texts go into one request by default; OpenAI accepts 2,048.
@@ -62,49 +60,21 @@ func (e *Embedder) EmbedStrings(ctx context.Context, texts []string, opts ...emb
 	config := &embedding.Config{Model: name}
 	ctx = callbacks.EnsureRunInfo(ctx, e.GetType(), components.ComponentOfEmbedding)
 	ctx = callbacks.OnStart(ctx, &embedding.CallbackInput{Texts: texts, Config: config})
-	out, used, err := e.embed(ctx, name, texts)
-	if err != nil {
-		callbacks.OnError(ctx, err)
-		return nil, err
+	out := make([][]float64, 0, len(texts))
+	used := &embedding.TokenUsage{}
+	for batch := range slices.Chunk(texts, e.batch) {
+		vectors, usage, err := e.request(ctx, name, batch)
+		if err != nil {
+			callbacks.OnError(ctx, err)
+			return nil, err
+		}
+		out = append(out, vectors...)
+		used.PromptTokens += usage.PromptTokens
+		used.TotalTokens += usage.TotalTokens
 	}
 	callbacks.OnEnd(ctx, &embedding.CallbackOutput{Embeddings: out, Config: config, TokenUsage: used})
 	return out, nil
 }
-
-// embed embeds texts in batches, which get smaller when the service refuses them. What it
-// takes is remembered once it took all of them: a text that it refuses says nothing.
-func (e *Embedder) embed(ctx context.Context, name string, texts []string) ([][]float64, *embedding.TokenUsage, error) {
-	of, used := endpointOf(e.client.wire.base, name), &embedding.TokenUsage{}
-	size := of.size(e.batch)
-	most, out := size, make([][]float64, 0, len(texts))
-	for rest := texts; len(rest) > 0; {
-		batch := rest[:min(size, len(rest))]
-		vectors, usage, err := e.request(ctx, name, batch)
-		var refused *refusedBatch
-		if errors.As(err, &refused) && len(batch) > 1 {
-			size = smaller(len(batch), refused.text)
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		out, rest = append(out, vectors...), rest[len(batch):]
-		used.PromptTokens += usage.PromptTokens
-		used.TotalTokens += usage.TotalTokens
-	}
-	if size < most && of.takes(size) {
-		e.client.wire.report(ctx, fmt.Errorf("openai: %s refused more texts in one request. It gets at most %d from now on. Config.BatchSize saves the refused request", of.name, size))
-	}
-	return out, used, nil
-}
-
-// refusedBatch is a refusal with the words of the service.
-type refusedBatch struct {
-	error
-	text string
-}
-
-func (r *refusedBatch) Unwrap() error { return r.error }
 
 // request embeds the texts of one batch.
 func (e *Embedder) request(ctx context.Context, name string, texts []string) (vectors [][]float64, usage *api.Usage, err error) {
@@ -115,11 +85,7 @@ func (e *Embedder) request(ctx context.Context, name string, texts []string) (ve
 		vectors, err = e.inOrder(resp.Data, len(texts))
 	}
 	if err != nil {
-		text := err.Error()
 		err = e.client.failure(ctx, fmt.Sprintf("embedding %d texts with %s", len(texts), name), err)
-		if errors.Is(err, backends.ErrInvalid) || errors.Is(err, fault.ErrForm) {
-			err = &refusedBatch{err, text}
-		}
 	}
 	return vectors, &resp.Usage, err
 }

@@ -50,9 +50,9 @@ package openai
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -133,7 +133,7 @@ type Config struct {
 	// the model's own.
 	Dimensions int
 	// BatchSize is how many texts go into a request for embeddings at most. Optional. Defaults
-	// to 100. A service that refuses so many gets fewer.
+	// to 100. Memory itself asks for fewer where a service refuses so many.
 	BatchSize int
 
 	// ErrorText says that errors have the service's own message, which may quote what was
@@ -181,10 +181,11 @@ func newClient(c *Config) (*client, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("openai: %w: BaseURL: want http(s)://host/v1", backends.ErrInvalid)
 	}
-	if err := c.check(); err != nil {
-		return nil, err
+	extra, err := c.check()
+	if err != nil {
+		return nil, fmt.Errorf("openai: %w: %w", backends.ErrInvalid, err)
 	}
-	out.wire = &wire{query: u.RawQuery, azure: u.Query().Has("api-version"), extra: maps.Clone(c.Extra), adapt: slices.Clone(c.Adapt), empty: c.EmptyMessages, onError: c.OnError}
+	out.wire = &wire{query: u.RawQuery, azure: u.Query().Has("api-version"), extra: extra, adapt: slices.Clone(c.Adapt), empty: c.EmptyMessages, onError: c.OnError}
 	u.RawQuery = ""
 	config.BaseURL, out.wire.base = u.String(), u.Redacted()
 	config.EmptyMessagesLimit = math.MaxUint32 // wire bounds them
@@ -197,20 +198,24 @@ func newClient(c *Config) (*client, error) {
 	return out, nil
 }
 
-// check refuses names that nothing is known by.
-func (c *Config) check() error {
+// check refuses what nothing is known by, and returns Extra as it is sent.
+func (c *Config) check() (extra body, err error) {
 	for _, name := range c.Adapt {
 		if !slices.ContainsFunc(adaptations, func(a adaptation) bool { return a.name == name }) {
-			return fmt.Errorf("openai: %w: Adapt: there is no %q", backends.ErrInvalid, name)
+			return nil, fmt.Errorf("Adapt: there is no %q", name)
 		}
 	}
-	if c.Answers != "" && !slices.Contains([]string{"schema", "forced", "auto", "prompt"}, c.Answers) {
-		return fmt.Errorf("openai: %w: Answers: use schema, forced, auto or prompt", backends.ErrInvalid)
+	switch {
+	case !slices.Contains([]string{"", "schema", "forced", "auto", "prompt"}, c.Answers):
+		return nil, errors.New("Answers: use schema, forced, auto or prompt")
+	case c.BatchSize < 0 || c.EmptyMessages < 0:
+		return nil, errors.New("BatchSize and EmptyMessages cannot be negative")
 	}
-	if c.BatchSize < 0 || c.EmptyMessages < 0 {
-		return fmt.Errorf("openai: %w: BatchSize and EmptyMessages cannot be negative", backends.ErrInvalid)
+	raw, err := json.Marshal(c.Extra)
+	if err == nil {
+		err = json.Unmarshal(raw, &extra)
 	}
-	return nil
+	return extra, err
 }
 
 // bound ends a request after Config.Timeout. Without one the caller's deadline decides.

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cloudwego/eino/components"
@@ -20,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -104,6 +106,10 @@ func lexicalAlone(reason error) error {
 	return fmt.Errorf("the ranking is lexical alone: %w", reason)
 }
 
+// batches are how many texts embedders take at a time where that is fewer than embedBatch, by
+// Config.EmbeddingModel: each process learns it once.
+var batches sync.Map
+
 // vectors returns the normalised vectors of texts, nil for blank ones, which the embedder
 // makes for a search or for the store. Those that the work of ctx has already are not made
 // again: see [WithVectors].
@@ -122,11 +128,10 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 			places = append(places, i)
 		}
 	}
-	size := embedBatch
-	if learnt := int(r.batch.Load()); learnt > 0 {
-		size = learnt
+	size, most := embedBatch, embedBatch
+	if learnt, ok := batches.Load(r.config.EmbeddingModel); ok {
+		size, most = learnt.(int), learnt.(int)
 	}
-	most := size
 	for rest := places; len(rest) > 0; {
 		batch := rest[:min(size, len(rest))]
 		part := make([]string, len(batch))
@@ -135,7 +140,7 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 		}
 		vectors, err := call(ctx, s, func(ctx context.Context) ([][]float32, error) { return r.callEmbedder(ctx, part) })
 		if len(part) > 1 && (fault.MayBeForm(err) || errors.Is(err, fault.ErrContent)) { // it may take fewer at a time
-			size = max(len(part)/4, 1)
+			size = fault.Fewer(err, len(part))
 			continue
 		}
 		if err != nil {
@@ -152,7 +157,8 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 		known.Made.Add(int64(len(batch)))
 	}
 	if size < most { // it took all of them so
-		r.batch.Store(int64(size))
+		batches.Store(r.config.EmbeddingModel, size)
+		work.Report(ctx, nil, "model request", fmt.Errorf("recall: the embedder %s refused more texts in one request. It gets at most %d from now on", r.config.EmbeddingModel, size))
 	}
 	return out, nil
 }

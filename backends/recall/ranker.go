@@ -36,7 +36,6 @@ type Ranker struct {
 	scratch  sync.Pool              // of *scratch
 	scales   atomic.Pointer[scales] // of the embedder; nil until it made a vector for a query
 	scaling  atomic.Bool            // the scales are asked for beside searches
-	batch    atomic.Int64           // how many texts the embedder takes at a time; 0: embedBatch
 
 	querying, storing    *service // the embedder: a slow one still makes the vectors that are stored
 	reranking, rewriting *service

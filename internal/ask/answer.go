@@ -157,10 +157,15 @@ func (d *decoder) list(v any, to reflect.Value) error {
 			v = lines
 		}
 	}
-	if of == reflect.Struct {
-		v = d.shape.bare(v)
+	list, ok := v.([]any)
+	switch {
+	case of == reflect.Struct && has(keysOf(to.Type().Elem()), v):
+		list = []any{v}
+	case of == reflect.Struct && len(d.shape.entry) > 0:
+		list = d.shape.entries(v, "")
+	case !ok:
+		list = []any{v}
 	}
-	list := listed(v)
 	if to.IsNil() { // an empty list is an answer, no list is none
 		to.Set(reflect.MakeSlice(to.Type(), 0, len(list)))
 	}

@@ -29,19 +29,15 @@ const (
 	forced               // to one call of a tool
 	auto                 // it is offered the tool
 	prompted             // JSON in the prompt
-	alone                // the same, in one message of the user: some models have no system role
 )
 
 // formNames are the values of openai.Config.Answers, and what reports say.
-var formNames = []string{"schema", "forced", "auto", "prompt", "one message"}
+var formNames = []string{"schema", "forced", "auto", "prompt"}
 
-// shaped is a chat model that can be held to a JSON schema.
+// shaped is a chat model that can be held to a JSON schema. Those of an endpoint share what is
+// learnt of it.
 type shaped interface {
 	WithJSONSchema(answer *schema.ToolInfo) (model.BaseChatModel, error)
-}
-
-// endpoint is a chat model that shares with others what is learnt of it.
-type endpoint interface {
 	Endpoint() (name, answers string)
 }
 
@@ -56,19 +52,16 @@ var forms = struct {
 func (m *Model) chooseForm() {
 	m.calling, _ = m.plain.(model.ToolCallingChatModel)
 	m.shaped, _ = m.plain.(shaped)
-	switch {
-	case m.calling == nil:
-		m.first = prompted
-	case m.shaped == nil:
-		m.first = forced
-	}
-	m.key = m
+	m.key, m.first = any(m), forced
 	if reflect.ValueOf(m.plain).Comparable() {
 		m.key = m.plain
 	}
-	if e, ok := m.plain.(endpoint); ok {
-		name, answers := e.Endpoint()
-		m.key, m.first = name, max(m.first, form(slices.Index(formNames, answers)))
+	if m.shaped != nil {
+		name, answers := m.shaped.Endpoint()
+		m.key, m.first = name, max(bySchema, form(slices.Index(formNames, answers)))
+	}
+	if m.calling == nil {
+		m.first = prompted
 	}
 }
 
@@ -79,8 +72,8 @@ func (m *Model) form() form {
 	return max(m.first, forms.of[m.key])
 }
 
-// takes remembers the form that the model took after it had refused others, and reports it
-// once.
+// takes remembers the form that the model took after it had refused or ignored others, and
+// reports it once.
 func (m *Model) takes(ctx context.Context, f form) {
 	forms.Lock()
 	known := max(m.first, forms.of[m.key])
@@ -94,17 +87,14 @@ func (m *Model) takes(ctx context.Context, f form) {
 }
 
 // generate asks by the form that the model takes, from one on: a refusal leads to the next.
-func (m *Model) generate(ctx context.Context, q *Question, user string, a *answerForm, from form) (*schema.Message, form, error) {
-	if a == nil {
-		from = max(from, prompted)
-	}
-	for f := from; ; f++ {
-		out, err := m.askBy(ctx, f, q, user, a)
-		if err == nil && f > from && (a != nil || f == alone) {
-			m.takes(ctx, f)
+func (m *Model) generate(ctx context.Context, q *Question, user string, a *answerForm, by form) (*schema.Message, form, error) {
+	for ; ; by++ {
+		out, err := m.askBy(ctx, by, q, user, a)
+		if err == nil && a != nil {
+			m.takes(ctx, by)
 		}
-		if err == nil || f == alone || !fault.MayBeForm(err) {
-			return out, f, err
+		if err == nil || a == nil || by == prompted || !fault.MayBeForm(err) {
+			return out, by, err
 		}
 	}
 }
@@ -138,9 +128,6 @@ func (m *Model) askBy(ctx context.Context, f form, q *Question, user string, a *
 		}
 	}
 	in := []*schema.Message{schema.SystemMessage(system), schema.UserMessage(user)}
-	if f == alone {
-		in = []*schema.Message{schema.UserMessage(system + "\n\n" + user)}
-	}
 	out, err := fault.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
 		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
 		if err == nil && out == nil {

@@ -68,7 +68,10 @@ func JSON(answer string) (any, error) {
 	if s == "" {
 		return nil, ErrEmpty
 	}
-	start := strings.IndexAny(s, "{[｛［")
+	if strings.Contains(s, "｛") {
+		s = brackets.Replace(s)
+	}
+	start := strings.IndexAny(s, "{[")
 	if start < 0 {
 		return nil, ErrNoJSON
 	}
@@ -102,31 +105,13 @@ var apostrophe = regexp.MustCompile(`(\p{L})'(\p{L})`)
 
 const held = "\uE000" // for private use: no text has it
 
-// signs are those of JSON as Chinese models write them.
-var signs = map[rune]rune{'：': ':', '，': ',', '、': ',', '｛': '{', '｝': '}', '［': '[', '］': ']'}
+// fullWidth are the signs between two tokens that Chinese models write.
+var fullWidth = regexp.MustCompile(`(?:["'”}\]\d]|true|false|null)\s*[：，、]\s*(?:["'“{\[\d-]|true|false|null)`)
 
-// narrow replaces the signs outside of texts, and says whether brackets are among them.
-func narrow(s string) (out string, brackets bool) {
-	var end, before rune // what ends the text that is being read, 0 outside
-	out = strings.Map(func(r rune) rune {
-		last := before
-		before = r
-		switch {
-		case end != 0 && r == end && last != '\\':
-			end = 0
-		case end != 0:
-		case r == '"' || r == '”':
-			end = r
-		case r == '“':
-			end = '”'
-		case signs[r] != 0:
-			brackets = brackets || strings.ContainsRune("{}[]", signs[r])
-			return signs[r]
-		}
-		return r
-	}, s)
-	return out, brackets
-}
+var (
+	signs    = strings.NewReplacer("：", ":", "，", ",", "、", ",")
+	brackets = strings.NewReplacer("｛", "{", "｝", "}", "［", "[", "］", "]")
+)
 
 // repair decodes what is nearly JSON, as models write it: quotes and commas of any kind or
 // none, comments, a text behind the last bracket. What its brackets do not close is
@@ -137,10 +122,6 @@ func repair(s string) (any, error) {
 		if v, err := decode(s); !errors.Is(err, ErrMalformed) {
 			return v, err
 		}
-	}
-	narrowed, brackets := narrow(s)
-	if brackets {
-		s = narrowed
 	}
 	s = s[:strings.LastIndexAny(s, "}]")+1]
 	switch {
@@ -155,7 +136,9 @@ func repair(s string) (any, error) {
 	marked := `{"value":` + s + `,"end":true}`
 	fixed, err := jsonrepair.JSONRepair(marked)
 	if err != nil {
-		marked, _ = narrow(marked)
+		for range 2 { // two signs in a row share what stands between them
+			marked = fullWidth.ReplaceAllStringFunc(marked, signs.Replace)
+		}
 		fixed, err = jsonrepair.JSONRepair(marked)
 	}
 	if err != nil {

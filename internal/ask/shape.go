@@ -20,6 +20,7 @@ var (
 	// bareWord is a word that stands where an entry should: the name of an operation, and no
 	// statement.
 	bareWord = regexp.MustCompile(`^[A-Za-z_-]*$`)
+	opens    = regexp.MustCompile(`^\s*[{\[]`)
 )
 
 // pieces returns the parts of a text that are one JSON value each: calls that are printed one
@@ -36,7 +37,7 @@ func pieces(s string) (out []string) {
 		return out
 	}
 	for line := range strings.Lines(plain) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "{") {
+		if strings.HasPrefix(line, "{") {
 			out = append(out, line)
 		}
 	}
@@ -46,50 +47,38 @@ func pieces(s string) (out []string) {
 	return []string{s}
 }
 
-// shape is what the keys of an answer can be.
+// shape is what an answer can look like: the keys of its type, and of the entries of its only list.
 type shape struct {
-	keys  map[string]bool // of the answer and of all in it
-	entry map[string]bool // of the entries of its only list
-	list  []string        // the names of that list
-	words []string        // that the verb of an entry can be
-	verb  string          // the key that says what an entry does; "" where none does
-	text  string          // the key of its text
+	keys, entry map[string]bool
+	verb        string   // the key that says what an entry does, "" for none,
+	words       []string // and what it can say
 }
 
-// shapeOf returns the shape of a struct, and of the entries of its only list.
 func shapeOf(t reflect.Type) *shape {
-	s := &shape{keys: map[string]bool{}, entry: map[string]bool{}}
-	if list, ok := onlyList(reflect.New(t).Elem()); ok {
-		s.add(list.Type().Elem(), s.entry)
-		for _, f := range fieldsOf(t) {
-			if f.Type.Kind() == reflect.Slice {
-				s.list = namesOf(f)
-			}
+	s := &shape{keys: keysOf(t), entry: map[string]bool{}}
+	list, ok := onlyList(reflect.New(t).Elem())
+	if !ok || list.Type().Elem().Kind() != reflect.Struct {
+		return s
+	}
+	s.entry = keysOf(list.Type().Elem())
+	for _, f := range fieldsOf(list.Type().Elem()) {
+		if words := enumOf(f.Tag); len(words) > 0 && s.verb == "" {
+			s.verb, s.words = jsonName(f), words
 		}
 	}
-	s.add(t, s.keys)
 	return s
 }
 
-func (s *shape) add(t reflect.Type, keys map[string]bool) {
-	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return
-	}
-	for _, f := range fieldsOf(t) {
-		for _, name := range namesOf(f) {
-			keys[name] = true
-		}
-		s.add(f.Type, keys)
-		if words := enumOf(f.Tag); len(words) > 0 && s.verb == "" && f.Type.Kind() == reflect.String {
-			s.verb, s.words = jsonName(f), words
-		}
-		if f.Name == "Text" {
-			s.text = jsonName(f)
+func keysOf(t reflect.Type) map[string]bool {
+	keys := map[string]bool{}
+	if t.Kind() == reflect.Struct {
+		for _, f := range fieldsOf(t) {
+			for _, name := range namesOf(f) {
+				keys[name] = true
+			}
 		}
 	}
+	return keys
 }
 
 // enumOf returns the words that the tag of a text lists.
@@ -102,136 +91,95 @@ func enumOf(tag reflect.StructTag) (out []string) {
 	return out
 }
 
-// bare returns what an answer wraps: one value, or several in a list.
+// bare returns what an answer wraps: it goes down to the first object that has a key of the
+// type, or to the entries of its list.
 func (s *shape) bare(v any) any {
-	switch v := parsed(v).(type) {
-	case []any:
-		out := make([]any, 0, len(v))
-		for _, e := range v {
-			if m, ok := e.(map[string]any); ok && s.isWrapped(m) {
-				out = append(out, s.entries(s.bare(m))...)
-				continue
-			}
-			out = append(out, e)
-		}
-		return out
-	case map[string]any:
-		if s.isWrapped(v) {
-			return s.unwrapped(v)
-		}
+	m, ok := v.(map[string]any)
+	switch {
+	case ok && (len(m) == 0 || has(s.keys, m)):
 		return v
+	case len(s.entry) > 0:
+		return s.entries(v, "")
+	}
+	for _, inner := range inside(v) {
+		if found := s.bare(inner.value); has(s.keys, found) {
+			return found
+		}
 	}
 	return v
 }
 
-func (s *shape) isWrapped(m map[string]any) bool {
-	if _, args := s.call(m); args != nil {
-		return true
-	}
-	for key, value := range m {
-		if s.keys[key] || len(m) > 1 && !slices.Contains(s.words, key) {
-			return false
-		}
-		switch parsed(value).(type) {
-		case map[string]any, []any:
-		case string:
-			if !slices.Contains(s.words, key) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return len(m) > 0
-}
-
-func (s *shape) unwrapped(m map[string]any) any {
-	if name, args := s.call(m); args != nil {
-		return s.named(name, args)
-	}
-	if len(m) == 1 {
-		for key, value := range m {
-			return s.named(key, value)
-		}
-	}
-	var all []any
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, listed(s.named(key, m[key]))...)
-	}
-	return all
-}
-
-// call returns the name and the arguments of a call of a tool in JSON, nil if m is none.
-func (s *shape) call(m map[string]any) (name string, args any) {
-	if inner, ok := m["function"].(map[string]any); ok && !s.keys["function"] {
-		m = inner
-	}
-	for _, key := range []string{"name", "tool", "function"} {
-		if text, ok := m[key].(string); ok && name == "" {
-			name = text
-		}
-	}
-	for _, key := range []string{"arguments", "parameters", "args", "input"} {
-		if args == nil && !s.keys[key] && name != "" {
-			args = m[key]
-		}
-	}
-	return name, args
-}
-
-// named returns what stands under a name, without its own wrapping. A name that is a verb is
-// that of the entries there.
-func (s *shape) named(name string, v any) any {
-	v = s.bare(v)
-	if !slices.Contains(s.words, name) {
-		return v
-	}
+// entries returns the entries in a value, in order. verb is what they do if they do not say it.
+func (s *shape) entries(v any, verb string) (out []any) {
+	m, isObject := v.(map[string]any)
+	text, isText := v.(string)
 	list, isList := v.([]any)
-	out := make([]any, 0, len(list))
-	for _, e := range listed(v) {
-		m, ok := e.(map[string]any)
-		switch t, isText := e.(string); {
-		case ok && s.entry[s.verb] && m[s.verb] == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(key string) bool { return !s.entry[key] && s.keys[key] }):
+	children := inside(v)
+	switch {
+	case isList && len(list) == 0:
+		return nil
+	case isObject && has(s.entry, m) && m["arguments"] == nil && m["parameters"] == nil:
+		if verb != "" && m[s.verb] == nil {
 			m = maps.Clone(m)
-			m[s.verb] = name
-			e = m
-		case isText && s.text != "":
-			e = map[string]any{s.verb: name, s.text: t}
+			m[s.verb] = verb
 		}
-		out = append(out, e)
+		return []any{m}
+	case isText && verb != "":
+		return []any{map[string]any{s.verb: verb, "text": text}}
+	case len(children) == 0:
+		return []any{v}
 	}
-	if !isList && len(out) == 1 {
-		return out[0]
+	if name, _ := m["name"].(string); slices.Contains(s.words, name) {
+		verb = name
+	}
+	for _, child := range children {
+		_, nested := child.value.(string)
+		switch named := slices.Contains(s.words, child.name); {
+		case named:
+			out = append(out, s.entries(child.value, child.name)...)
+		case !isObject || !nested:
+			out = append(out, s.entries(child.value, verb)...)
+		}
 	}
 	return out
 }
 
-// parsed returns the JSON that a text holds as a whole, else the value.
-func parsed(v any) any {
-	s, ok := v.(string)
-	if !ok || !strings.HasPrefix(strings.TrimSpace(s), "{") && !strings.HasPrefix(strings.TrimSpace(s), "[") {
-		return v
-	}
-	if nested, err := JSON(s); err == nil {
-		return nested
-	}
-	return v
+type named struct {
+	name  string
+	value any
 }
 
-// entries returns those of an answer that may have its list, be it, or be one of its entries.
-func (s *shape) entries(v any) []any {
-	m, _ := v.(map[string]any)
-	for _, name := range s.list {
-		if list, ok := m[name]; ok {
-			return listed(parsed(list))
+// inside returns what is in a list, or in an object: its lists, objects and texts, by name. A
+// text that is JSON counts as what it says.
+func inside(v any) (out []named) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			out = append(out, named{value: parsed(e)})
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			switch value := parsed(v[name]).(type) {
+			case map[string]any, []any, string:
+				out = append(out, named{name, value})
+			}
 		}
 	}
-	return listed(v)
+	return out
 }
 
-func listed(v any) []any {
-	if list, ok := v.([]any); ok {
-		return list
+// has reports whether a value is an object with one of the keys.
+func has(keys map[string]bool, v any) bool {
+	m, _ := v.(map[string]any)
+	return slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(name string) bool { return keys[name] })
+}
+
+// parsed returns the JSON that a text holds as a whole, else the value.
+func parsed(v any) any {
+	if s, ok := v.(string); ok && opens.MatchString(s) {
+		if nested, err := JSON(s); err == nil {
+			return nested
+		}
 	}
-	return []any{v}
+	return v
 }

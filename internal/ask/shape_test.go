@@ -45,7 +45,7 @@ func TestTheWrappingOfAnAnswerIsTakenAway(t *testing.T) {
 		"```json\n{\"op\":\"add\",\"text\":\"likes tea\"}\n{\"op\":\"retract\",\"text\":\"has a cat\"}\n```":                          {tea, gone},
 		`{{"name":"add","arguments":{"text":"likes tea"}}}`:                                                                           {tea},
 		`{{"operations":[{{"op":"add","text":"likes tea"}}]}}`:                                                                        {tea},
-		`{“operations”：［{“op”：“add”，“text”：“likes tea”}］}`:                                                                            {tea},
+		`{“operations”：[{“op”：“add”，“text”：“likes tea”}]}`:                                                                            {tea},
 		`{"operations"：[{"op"："add"，"text"："likes tea"，"valid"：false}，{"op":"retract"，"text":"has a cat"}]}`:                          {tea, gone},
 		`｛"operations"：[｛"op"："add"、"text"："likes tea"｝]｝`:                                                                            {tea},
 	} {
@@ -90,8 +90,6 @@ func takes(accept func(o *model.Options, in []*schema.Message) error) (*testkit.
 			how = "forced"
 		case len(o.Tools) > 0:
 			how = "auto"
-		case len(in) == 1:
-			how = "one message"
 		}
 		asked = append(asked, how)
 		if err := accept(o, in); err != nil {
@@ -129,12 +127,6 @@ func TestARefusedFormLeadsToTheNextAndIsRemembered(t *testing.T) {
 			}
 			return nil
 		}, []string{"forced", "auto", "prompt"}},
-		"no system role": {func(o *model.Options, in []*schema.Message) error {
-			if len(o.Tools) > 0 || len(in) > 1 {
-				return status("System role not supported")
-			}
-			return nil
-		}, []string{"forced", "auto", "prompt", "one message"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, asked := takes(c.accept)
@@ -183,7 +175,7 @@ func TestARefusalOfEachFormIsNoFaultOfTheContent(t *testing.T) {
 		require.NotErrorIs(t, err, backends.ErrInvalid)
 		require.NotErrorIs(t, err, fault.ErrOpen, "what is refused opens no circuit")
 	}
-	require.Len(t, *asked, 12)
+	require.Len(t, *asked, 9)
 }
 
 // llama.cpp's server ignores a tool choice that names the function, and answers as text.

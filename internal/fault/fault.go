@@ -27,15 +27,17 @@ var (
 	// refusals are how services name a refusal of content where no status says it.
 	refusals = regexp.MustCompile(`(?i)context_length_exceeded|(?:maximum )?context (?:length|size)|prompt is too long|content_filter|content_policy|data_?inspection_?failed|` +
 		`content management policy|inappropriate content|content exists risk|high risk|responsible_?ai|safety|moderation`)
-	// forms are the words by which services refuse the form of a request. None matches more
-	// than a few words, since what it matched is shown.
+	// forms are the words by which services refuse the form of a request. What it matched is
+	// shown: a few words, and none of the content.
 	forms = regexp.MustCompile(`(?i)tool[_ ]?choice|response_?format|json[_ ]schema|function[_ ]call(?:ing|s)?|tool[_ -](?:use|call(?:ing|s)?)|(?:support|param:?) tools?\b|tools? (?:param|(?:is|are) not supported)|` +
 		`roles? must alternate|alternate (?:user|with|between)|(?:successive|consecutive) (?:user|assistant|messages)|system role|system messages?|not support (?:the )?system|developer instruction|` +
 		`extra_forbidden|extra inputs|unsupported (?:parameter|value)|unrecognized request argument|unknown (?:parameter|name|field)|reasoning_content|max_(?:completion_)?tokens|stream_options|` +
-		`batch[ _]size|requests can be in one batch|dimensions`)
+		`batch[ _]size[^.\n]{0,60}|requests can be in one batch|dimensions`)
 	// accounts are what services report with the status 400 that is no fault of the content:
 	// Gemini an invalid key, Anthropic and DashScope an account that is not paid.
 	accounts = regexp.MustCompile(`(?i)api[ _-]?key|credit balance|quota|billing|arrearage|location is not supported`)
+	// limits find how many texts are taken at a time.
+	limits = regexp.MustCompile(`(?i)(?:larger than|at most|maximum|max|up to|limit)\D{0,60}(\d+)`)
 	// statuses find the HTTP status in the texts of Eino's models whose errors have no field
 	// for it.
 	statuses = regexp.MustCompile(`(?i)\bstatus(?:[ _]?code)?:? ?([45]\d\d)\b`)
@@ -46,6 +48,22 @@ var (
 	ErrForm    = fmt.Errorf("the form of the request is refused: %w", backends.ErrUnavailable)
 	ErrContent = fmt.Errorf("the content is refused: %w", backends.ErrInvalid)
 )
+
+// Fewer returns how many texts are offered at a time after n of them were refused: as many as
+// the refusal says, else a quarter.
+func Fewer(err error, n int) int {
+	if found := limits.FindAllStringSubmatch(err.Error(), -1); len(found) > 0 {
+		if most, _ := strconv.Atoi(found[len(found)-1][1]); most > 0 && most < n {
+			return most
+		}
+	}
+	for _, inner := range unwrap(err) {
+		if most := Fewer(inner, n); most != max(n/4, 1) {
+			return most
+		}
+	}
+	return max(n/4, 1)
+}
 
 // ErrPartly is wrapped by an error of a backend that stored a part of a request.
 var ErrPartly = errors.New("a part of it is stored")
