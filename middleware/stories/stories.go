@@ -32,14 +32,14 @@ import (
 // [Parse] reads it, and [Story.Run] tells it to a memory, once: its time goes on with it.
 type Story struct {
 	Name string
-	// NoModel says that no model learns: what is "stale" is not checked then, because only
+	// NoModel says that memory keeps words alone: "stale" is left unchecked then, because only
 	// dates tell what holds. Optional. Defaults to false.
 	NoModel bool
 
 	mu     sync.Mutex // memory reads the clock and asks the model in its own goroutines
 	now    time.Time
 	steps  []step
-	unseen []string // facts that end, and that the scripted model was not shown
+	unseen []string // facts that end, and that were hidden from the scripted model
 }
 
 // step is a message, or time that passes between two sessions.
@@ -164,8 +164,8 @@ func (s *step) teach(now, ends, forgotten, superseded string) {
 type Note struct {
 	Line     int // of the question
 	Question string
-	Text     string   // empty: there was no note
-	Wrong    []string // the lines of the story that do not hold
+	Text     string   // empty: memory stayed silent
+	Wrong    []string // the lines of the story that fail
 }
 
 // Now is the time of the story, where the user lives: a backends.Clock for each Config that has
@@ -187,9 +187,9 @@ func (s *Story) pass(later func(time.Time) time.Time) {
 // Run tells the story to a memory, which goes by the story's time, and returns the notes of its
 // questions. Each message goes to the memory with those of its session before it, as chat
 // programs send them, and is learnt from before the next. The scope of ctx says whose memory
-// it is; without a user it is that of "reader". The memory stays the caller's to close.
+// it is; its user defaults to "reader". The memory stays the caller's to close.
 //
-// An error is one of learning, and names the line. A note that is not as the story says has
+// An error is one of learning, and names the line. A note that differs from the story has
 // that in Wrong.
 func (s *Story) Run(ctx context.Context, mem *middleware.MemoryMiddleware) (notes []Note, err error) {
 	scope, _ := backends.ScopeFrom(ctx)
@@ -234,7 +234,7 @@ func turn(ctx context.Context, mem *middleware.MemoryMiddleware, session []*sche
 	return note, errors.Join(mem.Finish(ctx, append(messages, answer)), mem.Flush(ctx))
 }
 
-// past matches what a note says of what held before, and a whole line of what holds no more.
+// past matches the words of a note for a fact that held before, and a whole line of one that ended.
 var past = regexp.MustCompile(` ?\((?:before|until)\b[^)]*\)|（(?:之前|至)[^）]*）|.*(?: \((?:no longer holds|ended)|（已不再成立|日已结束).*`)
 
 // judge holds a note against what the story says of it.
@@ -259,8 +259,7 @@ func (s *Story) judge(asked *step, note string) Note {
 
 // Model returns the scripted model, for mem0.Config.Model: asked what new messages teach, it
 // answers what the story says below them. It knows the questions of package mem0 alone, in its
-// modes of one question. A story may be told to memory with another model, or without any:
-// see NoModel.
+// modes of one question. A story may be told to memory with another model; see NoModel.
 func (s *Story) Model() model.BaseChatModel { return learner{s} }
 
 type learner struct{ *Story }
@@ -281,7 +280,7 @@ func (l learner) Generate(_ context.Context, in []*schema.Message, _ ...model.Op
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known, operations := []shown{}, []map[string]any{}
-	for line := range strings.Lines(in[len(in)-1].Content) { // what is known stands before what is new
+	for line := range strings.Lines(in[len(in)-1].Content) { // known facts stand before new messages
 		var one shown
 		if json.Unmarshal([]byte(line), &one) == nil && one.Index != nil {
 			known = append(known, one)
@@ -305,8 +304,8 @@ func (l learner) lessons(said shown) []lesson {
 	return nil
 }
 
-// carryOut returns a lesson as operations. A model cannot name a fact that it is not shown:
-// what takes its place is new then.
+// carryOut returns a lesson as operations. A model can only name a fact that it is shown: else
+// the text that takes its place is new.
 func (l learner) carryOut(lesson lesson, said shown, known []shown) (all []map[string]any) {
 	op := maps.Clone(lesson.operation)
 	op["said_by"], op["messages"] = said.Role, []int{*said.N}
