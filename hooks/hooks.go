@@ -12,7 +12,6 @@ import (
 	"github.com/cloudwego/eino/compose"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/config"
@@ -33,10 +32,9 @@ type Hooks struct {
 	tools     []tool.BaseTool
 	toolNames []string
 	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
-	words     *recall.Words
-	circuit   *fault.Breaker       // of the store where turns are logged
-	ended     func(backends.Scope) // nil: nobody asks when turns end
-	badZone   atomic.Value         // the name of a zone that was reported last
+	circuit   *fault.Breaker        // of the store where turns are logged
+	ended     func(backends.Scope)  // nil: nobody asks when turns end
+	badZone   atomic.Value          // the name of a zone that was reported last
 }
 
 // New returns hooks for a configuration, and for what package middleware builds of it:
@@ -54,9 +52,6 @@ func New(ctx context.Context, cfg *Config, log *working.Memory, w *window.Window
 	}
 	h.recorder, _ = backends.As[backends.ToolRecorder](c.Backend)
 	if h.toolNames, err = namesOf(ctx, tools); err != nil {
-		return nil, fmt.Errorf("hooks: %w", err)
-	}
-	if h.words, err = recall.NewWords(); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
 	config.Default(&c.RecordTool, othersThan(h.toolNames))

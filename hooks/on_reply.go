@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/speech"
@@ -102,7 +103,7 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 	}
 	within, cancel := h.within(ctx)
 	defer cancel()
-	shown := t.visible(h.words) // a search that is given up goes on, while t changes
+	shown := t.visible() // a search that is given up goes on, while t changes
 	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
 		if speech.Classify(query) == speech.Filler {
 			return &backends.SearchResponse{}, nil
@@ -136,11 +137,11 @@ func (h *Hooks) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	if r == nil {
 		return nil, fmt.Errorf("search: %w: no request", backends.ErrInvalid)
 	}
-	return h.lookUp(ctx, r, &visible{})
+	return h.lookUp(ctx, r, visible{})
 }
 
 // lookUp is Search less what a context shows.
-func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v *visible) (*backends.SearchResponse, error) {
+func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible) (*backends.SearchResponse, error) {
 	q := *r
 	q.TopK = cmp.Or(q.TopK, h.cfg.TopK, defaultTopK)
 	topK := q.TopK
@@ -163,7 +164,7 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v *visibl
 			return nil, err
 		}
 		if v.turns == nil && open != "" { // a tool searches, whose agent has the question before it
-			v = &visible{turns: map[string]bool{open: true}}
+			v.turns = map[string]bool{open: true}
 		}
 		if err != nil {
 			h.report(ctx, StageSearch, fmt.Errorf("search without what is not learnt yet: %w", err))
@@ -188,9 +189,12 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v *visibl
 }
 
 // fitting returns the hits that the context does not show, none if the best of them scores
-// below least. Where a backend gives no scores, all fit.
-func (v *visible) fitting(hits []backends.Hit, least float64) []backends.Hit {
-	hits = slices.DeleteFunc(slices.Clone(hits), func(hit backends.Hit) bool { return v.shows(&hit) })
+// below least. Where a backend gives no scores, all fit. What a user only asked fits nowhere, and an
+// answer that states nothing new where no other hit is better.
+func (v visible) fitting(hits []backends.Hit, least float64) []backends.Hit {
+	hits = slices.DeleteFunc(slices.Clone(hits), func(hit backends.Hit) bool {
+		return v.shows(&hit) || statesNothing(&hit) && hit.Origin.Role == string(schema.User)
+	})
 	best := 0.0
 	for i := range hits {
 		best = max(best, hits[i].Score)
@@ -198,8 +202,11 @@ func (v *visible) fitting(hits []backends.Hit, least float64) []backends.Hit {
 	if best > 0 && best < least {
 		return nil
 	}
-	return hits
+	return slices.DeleteFunc(hits, func(hit backends.Hit) bool { return statesNothing(&hit) && hit.Score < best })
 }
+
+// statesNothing reports whether the ranking put a hit back for that.
+func statesNothing(hit *backends.Hit) bool { return hit.Parts.Signals[recall.States] < 0 }
 
 // defaultTopK is how many memories a search for something else than a note finds.
 const defaultTopK = 10

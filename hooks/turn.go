@@ -11,9 +11,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // turn is what a user says and all that answers it: the end of a list of messages,
@@ -149,48 +149,32 @@ func (t *turn) query() string {
 // visible is what a model sees of a conversation without memory.
 type visible struct {
 	turns map[string]bool // ids of the turns whose messages are there, that under way with them
-	texts []map[string]bool
-	words *recall.Words
+	said  map[string]bool // what was said before it, by whom: a caller's history may have no ids
 }
 
 // visible returns what the context of a turn shows. Placeholders show nothing.
-func (t *turn) visible(words *recall.Words) *visible {
-	v := &visible{turns: map[string]bool{}, words: words}
-	for _, m := range t.messages {
+func (t *turn) visible() visible {
+	v := visible{turns: map[string]bool{}, said: map[string]bool{}}
+	for i, m := range t.messages {
 		if !said(m) || m.Role == schema.Tool || einox.RefOf(m) != "" {
 			continue
 		}
 		if id := einox.TurnOf(m); id != "" {
 			v.turns[id] = true
-		}
-		if s := einox.Text(m); len(s) < maxVisible {
-			v.texts = append(v.texts, words.Of(s))
+		} else if i < t.start {
+			v.said[string(m.Role)+text.Fold(einox.Text(m))] = true
 		}
 	}
 	return v
 }
 
-// maxVisible is how long a message may be, in bytes, that is compared with what is found.
-const maxVisible = 4000
-
-// shows reports whether the context has what a hit says: the turn that it is from, or one
-// message with all its words.
-func (v *visible) shows(hit *backends.Hit) bool {
-	if len(v.texts) == 0 || hit.Before != nil {
+// shows reports whether the context has what a hit is from: the same turn, or the same words of
+// the same speaker. It has neither what was before nor what an agent noted by itself.
+func (v visible) shows(hit *backends.Hit) bool {
+	if hit.Before != nil || hit.Origin.Author == backends.AuthorAgent {
 		return false
 	}
-	if hit.Origin.Turn != "" && hit.Origin.Author != backends.AuthorAgent && v.turns[hit.Origin.Turn] {
-		return true
-	}
-	words := v.words.Of(hit.Text)
-	return len(words) > 0 && slices.ContainsFunc(v.texts, func(said map[string]bool) bool {
-		for w := range words {
-			if !said[w] {
-				return false
-			}
-		}
-		return true
-	})
+	return v.turns[hit.Origin.Turn] || len(v.said) > 0 && hit.Kind == backends.KindEpisode && v.said[hit.Origin.Role+text.Fold(hit.Text)]
 }
 
 // part is a stretch of a turn whose places follow one another, unmarked.

@@ -408,14 +408,22 @@ func TestWhatIsSaidIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// What the model sees anyway is not repeated in the note.
+// What the model sees anyway is not repeated in the note, and a message that has the words of a
+// memory does not show it.
 func TestTheNoteLeavesOutWhatTheContextShows(t *testing.T) {
-	b := testkit.Knowing("the user's dog is called Rex", "the user's dog is a beagle")
-	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true})
-	prepared, err := mem.Prepare(asAnn, append(testkit.Turn("My dog is called Rex.", "ok"), schema.UserMessage("What about my dog?")))
+	mem := open(t, &middleware.Config{Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true})
+	for _, said := range []string{"My dog is called Rex.", "My dog is a beagle.", "I am allergic to peanuts."} {
+		require.NoError(t, mem.Finish(asAnn, testkit.Turn(said, "ok")))
+	}
+	prepared, err := mem.Prepare(asAnn, append(testkit.Turn("my dog is called  Rex", "ok"), schema.UserMessage("Is my dog a beagle?")))
 	require.NoError(t, err)
 	require.NotContains(t, noteIn(prepared), "Rex")
 	require.Contains(t, noteIn(prepared), "beagle")
+	for _, question := range []string{"Am I allergic to peanuts?", "Am I allergic to peanuts or to cashews?", "My friend is allergic to peanuts. Am I?"} {
+		prepared, err = mem.Prepare(asAnn, []*schema.Message{schema.UserMessage(question)})
+		require.NoError(t, err)
+		require.Contains(t, noteIn(prepared), "I am allergic to peanuts.", question)
+	}
 }
 
 func TestWhatWasLearntIsReported(t *testing.T) {

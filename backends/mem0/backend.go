@@ -103,10 +103,11 @@ func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddRe
 	})
 }
 
-// Search implements [backends.Backend]. With no Kinds asked for, facts and what
-// was said are ranked together, and a turn is left out where a fact that it
-// taught is in the answer already, or where everything that it taught holds no
-// more. Ask for [backends.KindEpisode] to get every turn.
+// Search implements [backends.Backend]. With no Kinds asked for, facts and what was said are
+// ranked together, and a turn is left out where a fact that it taught is in the answer already, or
+// where something that it taught holds no more: what holds in its place takes its score. The same
+// words by the same speaker come once. Nothing is left out for what its words resemble. Ask for
+// [backends.KindEpisode] to get every turn.
 func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	return b.traced.Search(ctx, r)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/speech"
 )
 
@@ -17,6 +18,7 @@ import (
 // order stays but for two statements of one part of which the one behind answers the query
 // as well, by its words:
 //
+//   - that states something, before a question or what only repeats;
 //   - of the person or the relative whom the query names, before one of another;
 //   - that replaced another one, or in mode Additive is the later one, of two facts;
 //   - that a user said before what the assistant did, and else the later one. Half of the
@@ -41,6 +43,8 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 		switch {
 		case h.Kind != o.Kind || !answersAsWell(h, answers[i], answers[j]):
 			return false
+		case repeats(h) != repeats(o):
+			return repeats(o)
 		case named != namedO:
 			return named
 		case other != otherO:
@@ -82,7 +86,20 @@ func answersAsWell(h *backends.Hit, words, others map[string]bool) bool {
 	return h.Kind == backends.KindEpisode && len(words) > 0 && 2*len(words) >= len(others) && speech.Revises(h.Text)
 }
 
+// repeats reports whether the ranking puts a hit back for stating nothing.
+func repeats(h *backends.Hit) bool { return h.Parts.Signals[recall.States] < 0 }
+
 // speaks reports whether a query names who said a hit.
 func speaks(h *backends.Hit, query string) bool {
 	return h.Origin.Speaker != "" && strings.Contains(strings.ToLower(query), strings.ToLower(h.Origin.Speaker))
+}
+
+// covers reports whether a has all of b.
+func covers(a, b map[string]bool) bool {
+	for w := range b {
+		if !a[w] {
+			return false
+		}
+	}
+	return true
 }

@@ -79,23 +79,28 @@ func (b *Backend) searchOne(ctx context.Context, p backends.Partition, r *backen
 		return b.keep.Search(ctx, p, &q)
 	}
 	k := cmp.Or(q.TopK, defaultTopK)
-	if k > 0 && k <= maxTopK { // others are recall's to refuse
-		q.TopK = min(maxTopK, 3*k+10) // room for what is left out
+	for room := k + k/2 + few; ; room *= 2 { // for what others stand for
+		if 0 < k && k <= maxTopK { // others are recall's to refuse
+			q.TopK = min(maxTopK, room)
+		}
+		resp, err := b.keep.Search(ctx, p, &q)
+		if err != nil {
+			return nil, err
+		}
+		hits, err := b.screen(ctx, p, &q, resp.Hits)
+		if err != nil {
+			return nil, err
+		}
+		if len(hits) >= k || len(resp.Hits) < q.TopK || q.TopK == maxTopK {
+			resp.Hits = b.currentFirst(q.Query, hits[:min(k, len(hits))])
+			return resp, nil
+		}
 	}
-	resp, err := b.keep.Search(ctx, p, &q)
-	if err != nil {
-		return nil, err
-	}
-	hits, err := b.screen(ctx, p, &q, resp.Hits[:min(2*k, len(resp.Hits))])
-	if err == nil && len(hits) < k && len(resp.Hits) > 2*k {
-		hits, err = b.screen(ctx, p, &q, resp.Hits)
-	}
-	if err != nil {
-		return nil, err
-	}
-	resp.Hits = b.currentFirst(q.Query, hits[:min(k, len(hits))])
-	return resp, nil
 }
+
+// few is how many hits more than asked for a search ranks at least, and beside them half as many
+// as were asked for.
+const few = 5
 
 // standsFor is how many messages a fact may name and still stand for them in an
 // answer. One that names more sums them up, or could not say which they were.

@@ -77,6 +77,10 @@
 // over sessions, in which each is a document, moves the hits of the session that the query is about
 // to the front. What a search may not return hands nothing on. Parts.Signals says what each added.
 //
+// What states nothing counts little, in the order and in Score (statement.go; rules of English and
+// Chinese): a quarter of what a user only asked, and of greetings and remarks; half of what an
+// assistant acknowledges or tells users about themselves. It is found, behind its answer.
+//
 // A query that names a time ("yesterday", "in May 2023", 上周) is about what was said or happened
 // then, by the Clock and its zone (dates.go; rules, no model): what is of it counts twice, what
 // was said in the week after one and a half times. The time is also a term, which the memories of

@@ -58,7 +58,8 @@ type doc struct {
 
 // glance is what most searches ask of thousands of memories.
 type glance struct {
-	until    int64 // from when on a memory is no hit of a plain search
+	until    int64   // from when on a memory is no hit of a plain search
+	states   stating // read by states alone
 	asks     asking
 	inferred bool // it holds as long as what it was made from
 }
@@ -130,7 +131,7 @@ func (x *index) put(d *doc) {
 		x.docs, x.glances = append(x.docs, doc{}), append(x.glances, glance{})
 	}
 	x.docs[slot], x.slots[m.ID] = *d, slot
-	x.glances[slot] = glance{math.MinInt64, d.asks, m.Kind.Traits().Inferred}
+	x.glances[slot] = glance{until: math.MinInt64, asks: d.asks, inferred: m.Kind.Traits().Inferred}
 	if d.active {
 		x.glances[slot].until = d.expires
 	}

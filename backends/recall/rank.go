@@ -150,8 +150,8 @@ func (f *field) hits(best []ranked, attainable float64) []found {
 	hits := make([]found, len(best))
 	for i, b := range best {
 		parts := backends.ScoreParts{Lexical: min(1, share(b.words, attainable)), Vector: max(0, b.cosine)}
-		if b.slot != notIndexed {
-			parts.Signals = f.explain(b.slot, attainable)
+		if b.slot != notIndexed || b.states < 1 {
+			parts.Signals = f.explain(&b, attainable)
 		}
 		hit := backends.Hit{Memory: b.doc.memory.Clone(), Score: b.score, Parts: parts}
 		hits[i] = found{Hit: hit, of: b.doc.memory, value: b.value, vector: f.vectorOf(b)}
@@ -170,8 +170,9 @@ func (f *field) vectorOf(b ranked) []float32 {
 // ranked is a memory on its way to becoming a hit.
 type ranked struct {
 	candidate
-	value float64 // what the order is by
-	score float64
+	value  float64 // what the order is by
+	score  float64
+	states float64 // what both were multiplied by, for what it states
 }
 
 // How words and vectors make one order: see the package comment.
@@ -186,12 +187,15 @@ const (
 func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []ranked {
 	best.floor = math.Inf(-1)
 	consider := func(c *candidate, value float64) {
-		value = f.weigh(c.doc.memory, value)
-		if c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(value) {
+		if value = f.weigh(c.doc.memory, value); c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(value) {
 			return
 		}
-		if score := c.mean(c.shareOf(attainable), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
-			best.offer(ranked{*c, value, score})
+		states := f.statingWeight(c)
+		if value = min(value, states*value); !best.admits(value) {
+			return
+		}
+		if score := states * c.mean(c.shareOf(attainable), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
+			best.offer(ranked{*c, value, score, states})
 		}
 	}
 	beside := 2 * max(0, f.cosines.of(f.cosines.highest)) // at most

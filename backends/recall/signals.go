@@ -28,9 +28,6 @@ type (
 	handedSignal = signal[func(f *field, said []utterance, from, to int) float64]
 )
 
-// Answer is the name of the signal that finds an answer by the question before it.
-const Answer = "answer"
-
 // The weights are round numbers in the middle of a plateau: on five conversations of LoCoMo
 // recall@5 to @50 moved by at most 1.6 points when one of them was doubled or halved.
 // examples/bench has what each brings alone and what is lost without it.
@@ -48,7 +45,7 @@ var ownSignals = []ownSignal{
 // its question, and has few of its words. They read what ownSignals made.
 var handedSignals = []handedSignal{
 	{"neighbours", 0.3, (*field).isNear, nil},
-	{Answer, 0.6, (*field).isAnswer, nil},                              // what follows a question
+	{"answer", 0.6, (*field).isAnswer, nil},                            // what follows a question
 	{"question", 0.3, (*field).hasLongAnswer, (*field).hasLongAnswers}, // what a long answer follows
 }
 
@@ -65,11 +62,12 @@ type signals struct {
 	handed  []handedSignal
 	session float64
 	dates   bool
+	stating bool
 }
 
 // newSignals returns all signals but those with some names.
 func newSignals(without []string) (*signals, error) {
-	s, known := &signals{session: sessionSignal, dates: !slices.Contains(without, datesName)}, Signals()
+	s, known := &signals{session: sessionSignal, dates: !slices.Contains(without, datesName), stating: !slices.Contains(without, States)}, Signals()
 	for _, name := range without {
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("recall: Config.Without: %q: %w: the signals are %s", name, backends.ErrInvalid, strings.Join(known, ", "))
@@ -92,7 +90,7 @@ func Signals() []string {
 	for _, s := range handedSignals {
 		names = append(names, s.name)
 	}
-	return append(names, sessionName)
+	return append(names, States, sessionName)
 }
 
 // reach is how far handedSignals look.
@@ -130,7 +128,7 @@ type field struct {
 // field lists the eligible memories that have a score, by their words or by a signal.
 func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *field {
 	f := &field{weights: r.config.Weights, now: q.eligible.at, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
-	f.signals = signals{own: active(f, r.signals.own), handed: active(f, r.signals.handed), session: r.signals.session, dates: r.signals.dates}
+	f.signals = signals{own: active(f, r.signals.own), handed: active(f, r.signals.handed), session: r.signals.session, dates: r.signals.dates, stating: r.signals.stating}
 	top := topScores{size: givers, scores: s.top[:0]}
 	for _, slot := range s.matched {
 		if !x.admits(&q.eligible, slot) {
@@ -208,12 +206,16 @@ func (f *field) ofSession(slot int32) float64 {
 }
 
 // explain returns what each signal added, as a share of what the query could attain.
-func (f *field) explain(slot int32, attainable float64) map[string]float64 {
+func (f *field) explain(b *ranked, attainable float64) map[string]float64 {
 	out := map[string]float64{}
 	set := func(name string, added float64) {
 		if added != 0 {
 			out[name] = share(added, attainable)
 		}
+	}
+	slot := b.slot
+	if set(States, (b.states-1)*b.lexical); slot == notIndexed {
+		return out
 	}
 	for _, s := range f.own {
 		set(s.name, s.weight*s.of(f, slot)*f.s.scores[slot])

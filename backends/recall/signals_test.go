@@ -272,3 +272,28 @@ func TestATimeThatNoMemoryIsOfIsWords(t *testing.T) {
 	q.Query = "What did Ann read yesterday?"
 	require.Greater(t, search(t, with, ann, q)[0].Score, search(t, without, ann, q)[0].Score)
 }
+
+// What was asked before has all words of a query, and answers nothing.
+func TestWhatStatesNothingComesLast(t *testing.T) {
+	for _, texts := range [][3]string{
+		{"Where do I live now?", "My flat is in Oslo, where I live with Tom.", "You live in Oslo."},
+		{"我现在住在哪里？", "我和小王一起住在奥斯陆。", "您住在奥斯陆。"},
+	} {
+		s := newStore(1)
+		r := newRanker(t, s)
+		apply(t, s, ann, said("a", start, "user", "", texts[0])...)
+		apply(t, s, ann, said("b", start, "user", "", texts[1])...)
+		apply(t, s, ann, said("c", start, "assistant", "", texts[2])...)
+		hits := search(t, r, ann, backends.SearchRequest{Query: texts[0]})
+		require.Equal(t, "b:1", hits[0].ID)
+		require.ElementsMatch(t, []string{"a:1", "b:1", "c:1"}, ids(hits), "none is left out")
+		require.Negative(t, signalsOf(hits, "a:1")["states"])
+		require.Negative(t, signalsOf(hits, "c:1")["states"])
+		require.NotContains(t, signalsOf(hits, "b:1"), "states")
+		beside := backends.Memory{Kind: backends.KindEpisode, Text: texts[0], Origin: backends.Origin{Role: "user"}}
+		hits = search(t, r, ann, backends.SearchRequest{Query: texts[0], Beside: []backends.Memory{beside}})
+		require.Equal(t, "b:1", hits[0].ID, "nor does what is not learnt yet")
+		hits = search(t, newRanker(t, s, func(c *Config) { c.Without = []string{"states"} }), ann, backends.SearchRequest{Query: texts[0]})
+		require.NotEqual(t, "b:1", hits[0].ID)
+	}
+}

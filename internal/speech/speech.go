@@ -77,23 +77,6 @@ func Asked(text string) string {
 	return strings.Join(asked, " ")
 }
 
-// Content returns a text without fillers and without "you told me that": what "Noted, you live in
-// Oslo." says. One of more than 600 bytes stays as it is.
-func Content(text string) string {
-	if len(text) > maxQuestion {
-		return text
-	}
-	var out []string
-	for _, s := range sentence.FindAllString(reported.ReplaceAllString(text, ""), -1) {
-		for _, clause := range strings.FieldsFunc(s, isComma) {
-			if !isFiller(strings.Trim(strings.ToLower(strings.Map(plain, clause)), " ")) {
-				out = append(out, clause)
-			}
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
 func isJSON(text string) bool {
 	return (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text))
 }
@@ -202,28 +185,56 @@ var correction = regexp.MustCompile(`(?i)\bi (?:meant(?: to (?:say|write))?|miss
 // changed was so once.
 func Corrects(text string) bool { return correction.MatchString(text) }
 
-// reported introduces what the user said before.
-var reported = regexp.MustCompile(`(?i)\b(?:as )?you (?:told|said|mentioned)(?: me)?(?: that)?\b[:,]?|(?:你|您)(?:告诉|说|提到)过?(?:我)?[：:，,]?`)
+// longestRepeat is how long an answer may be, in bytes, that only repeats.
+const longestRepeat = 240
 
-// remark is how long an answer is, in bytes, that may be a mere remark.
-const remark = 24
+var (
+	// acknowledged opens an answer that says again what it was told.
+	acknowledged = regexp.MustCompile(`^(?:noted|got it|understood|i(?:'ll| will|'ve| have)? ?(?:now |just )?(?:remember|noted?|saved?|recorded?|updated?|keep)|thanks for (?:telling|sharing|letting)|(?:as )?you (?:told|said|mentioned))\b|^(?:好的[，,]?)?(?:我|已|会|为您|为你|都|经)*(?:收到|记住|记下|记录|保存|更新)|^(?:你|您)(?:告诉|说|提到)过`)
+	// aboutYou opens what tells users about themselves.
+	aboutYou = regexp.MustCompile(`^(?:so |and |well,? )?(?:you|your|you're|you've)\b|^(?:你|您)`)
+	// advises is in what tells them what they may do.
+	advises = regexp.MustCompile(`\b(?:should|could|can|might|may|must|need|want|would|will|if|try|have to)\b|you'(?:ll|d)\b|可|应该|需要|要|能|最好|不妨|试|会`)
+)
 
-// IsRemark reports whether what an assistant said only comments: a few words without a
-// number or a name, such as "Cute name!".
+// Repeats reports whether what an assistant said only acknowledges what it was told, or tells
+// users about themselves: "Noted, you live in Oslo." A number may come from elsewhere.
+func Repeats(text string) bool {
+	if len(text) > longestRepeat || strings.ContainsFunc(text, unicode.IsDigit) {
+		return false
+	}
+	repeats := false
+	for _, s := range sentence.FindAllString(strings.TrimSpace(text), -1) {
+		words := strings.Trim(strings.ToLower(strings.Map(plain, s)), " ")
+		switch {
+		case isFiller(words):
+		case acknowledged.MatchString(words), aboutYou.MatchString(words) && !advises.MatchString(words):
+			repeats = true
+		case classify(s, false) == Statement:
+			return false
+		}
+	}
+	return repeats
+}
+
+// longestRemark is how long an answer may be, in bytes, that is a mere remark.
+const longestRemark = 24
+
+// IsRemark reports whether what an assistant said to a statement only comments: a few words without
+// a number or a name, such as "Cute name!".
 func IsRemark(text string) bool {
 	text = strings.TrimSpace(text)
-	if len(text) > remark || strings.ContainsFunc(text, unicode.IsDigit) {
+	if len(text) > longestRemark || strings.ContainsFunc(text, unicode.IsDigit) {
 		return false
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) { // as short, it says more
 		return strings.HasSuffix(text, "！") || strings.HasSuffix(text, "!")
 	}
-	for _, word := range strings.Fields(text)[min(1, len(strings.Fields(text))):] {
-		if first, _ := utf8.DecodeRuneInString(word); unicode.IsUpper(first) {
-			return false
-		}
-	}
-	return len(strings.Fields(text)) <= 3
+	words := strings.Fields(text)
+	return len(words) <= 3 && !slices.ContainsFunc(words[min(1, len(words)):], func(word string) bool {
+		first, _ := utf8.DecodeRuneInString(word)
+		return unicode.IsUpper(first)
+	})
 }
 
 // Negates reports whether a text denies something.

@@ -53,11 +53,18 @@ func TestAnAnswerThatSuggestsIsAStatement(t *testing.T) {
 	require.Equal(t, speech.Filler, speech.ClassifyAnswer("Noted."))
 }
 
-func TestContentIsWithoutFillers(t *testing.T) {
-	for text, want := range map[string]string{
-		"Noted, you live in Oslo.": " you live in Oslo.", "Got it! Thanks.": "", "I live in Oslo.": "I live in Oslo.", "好的，您住在北京。": "您住在北京。",
+func TestAnAnswerThatRepeatsIsRecognised(t *testing.T) {
+	for _, text := range []string{
+		"Noted, you live in Oslo.", "You live in Oslo.", "Got it! Your dog is called Rex.", "I've noted that you are vegetarian.", "You told me that you work at Acme.", "Your sister lives in Bergen. Anything else?",
+		"您住在北京。", "好的，我记住了：您对花生过敏。", "已记录，你喜欢喝茶。", "你说过你的狗叫旺财。",
 	} {
-		require.Equal(t, want, speech.Content(text))
+		require.True(t, speech.Repeats(text), text)
+	}
+	for _, text := range []string{
+		"You should see the Great Wall.", "Your flight BA249 leaves from gate 12.", "The soup needs garlic.", "As you live in Beijing, see the Great Wall", "Noted. The museum is closed on Mondays.", "You can take the train.", "Noted!", "Hello",
+		"推荐松鹤楼。", "您可以坐地铁。", "好的，推荐松鹤楼。", "你应该带伞。",
+	} {
+		require.False(t, speech.Repeats(text), text)
 	}
 }
 
@@ -67,6 +74,7 @@ func FuzzClassify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		speech.WishOf(text)
+		speech.Repeats(text)
 		c := speech.Classify(text)
 		require.True(t, c >= speech.Filler && c <= speech.Statement)
 	})

@@ -1,0 +1,83 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"sync/atomic"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/speech"
+)
+
+// stating is what a memory states, as far as it was asked for: that takes longer than to rank it.
+type stating = uint32
+
+const (
+	notRead stating = iota
+	statesSomething
+	repeats       // an answer that acknowledges, or tells users about themselves
+	statesNothing // a question, a request, a greeting
+)
+
+// What such memories count, in the order and in their Score: they have the words of the query where it
+// was asked before, and would stand before its answer.
+const (
+	repeatsWeight = 0.5
+	nothingWeight = 0.25
+)
+
+// States is the name of the signal that puts back what states nothing.
+const States = "states"
+
+// statingOf reads a memory, which may answer a question. What people say to one another states
+// something even where it asks; what a user asks an assistant is asked again.
+func statingOf(m *backends.Memory, answers bool) stating {
+	user, assistant := m.Origin.Role == "user", m.Origin.Role == "assistant"
+	switch {
+	case m.Kind != backends.KindEpisode || !user && !assistant:
+	case assistant && speech.Repeats(m.Text):
+		return repeats
+	case assistant && (speech.ClassifyAnswer(m.Text) != speech.Statement || !answers && speech.IsRemark(m.Text)), user && saysNothing(m.Text):
+		return statesNothing
+	}
+	return statesSomething
+}
+
+// saysNothing reports whether a user only asks, greets, or wants something forgotten.
+func saysNothing(text string) bool {
+	return speech.Classify(text) != speech.Statement || speech.AsksToForget(text) && speech.Beside(text) == ""
+}
+
+// states returns what the memory in a slot states, and reads each once. It may be called at once
+// by many searches.
+func (x *index) states(slot int32) stating {
+	g := &x.glances[slot]
+	s := atomic.LoadUint32(&g.states)
+	if s == notRead {
+		said, at := x.sessions.around(slot)
+		s = statingOf(x.docs[slot].memory, followsQuestion(said, at))
+		atomic.StoreUint32(&g.states, s)
+	}
+	return s
+}
+
+// statingWeight returns what a candidate counts for what it states.
+func (f *field) statingWeight(c *candidate) float64 {
+	if !f.stating {
+		return 1
+	}
+	s := notRead
+	if c.slot == notIndexed {
+		s = statingOf(c.doc.memory, true)
+	} else {
+		s = f.x.states(c.slot)
+	}
+	switch s {
+	case repeats:
+		return repeatsWeight
+	case statesNothing:
+		return nothingWeight
+	}
+	return 1
+}
