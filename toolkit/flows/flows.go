@@ -75,6 +75,9 @@ func New(cfg *Config) (*Flows, error) {
 	if !ok {
 		return nil, fmt.Errorf("flows: %w: Config.Backend is %T, and holds no *reme.Backend", backends.ErrInvalid, cfg.Backend)
 	}
+	if err := checkFolder(cfg.Folder); err != nil {
+		return nil, fmt.Errorf("flows: %w", err)
+	}
 	f := &Flows{cfg: *cfg, memory: memory}
 	f.define()
 	return f, nil

@@ -5,12 +5,12 @@ package flows
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -31,20 +31,14 @@ func (f *Flows) forget(ctx context.Context, r *backends.ForgetRequest, gone *bac
 	}
 	f.files.Lock()
 	defer f.files.Unlock()
-	folders, err := f.foldersOf(ctx, gone.Partition)
-	for _, folder := range folders {
-		inside, _ := fs.Glob(f.cfg.Folder.FS(), folder)
-		if len(inside) == 0 {
-			continue
+	folder := ownFolder(gone.Partition)
+	_ = fs.WalkDir(f.cfg.Folder.FS(), folder, func(_ string, d fs.DirEntry, err error) error { // it counts
+		if err == nil && !d.IsDir() {
+			n++
 		}
-		_ = fs.WalkDir(f.cfg.Folder.FS(), folder, func(_ string, d fs.DirEntry, err error) error { // it counts
-			if err == nil && !d.IsDir() {
-				n++
-			}
-			return nil
-		})
-		err = errors.Join(err, f.cfg.Folder.RemoveAll(folder))
-	}
+		return nil
+	})
+	err = f.cfg.Folder.RemoveAll(folder)
 	dumps, failed := f.forgetDumps(r.Part == nil, gone)
 	return n + dumps, errors.Join(err, failed)
 }
@@ -84,29 +78,6 @@ func (f *Flows) forgetDumps(all bool, gone *backends.Receipt) (n int, err error)
 	return n, err
 }
 
-// foldersOf returns the folders of working memory that a user, an agent or a workspace may have:
-// their own, and those of earlier builds, which had one for each scope.
-func (f *Flows) foldersOf(ctx context.Context, p backends.Partition) ([]string, error) {
-	folders, parts := []string{ownFolder(p)}, map[backends.PartitionKind][]string{backends.PartitionWorkspace: {""}, backends.PartitionAgent: {""}}
-	err := store.Each(func(page store.Page) (*store.PartitionPage, error) {
-		return f.memory.Keeper().Store().Partitions(ctx, p.Namespace, page)
-	}, func(other backends.Partition) error {
-		parts[other.Kind] = append(parts[other.Kind], other.ID)
-		return nil
-	})
-	for _, workspace := range parts[backends.PartitionWorkspace] {
-		for _, agent := range parts[backends.PartitionAgent] {
-			s := p.Scope()
-			if s.UserID == "" && s.AgentID == "" && s.Workspace != workspace || s.UserID == "" && s.AgentID != "" && s.AgentID != agent {
-				continue
-			}
-			s.Workspace, s.AgentID = workspace, agent
-			folders = append(folders, formerFolder(s))
-		}
-	}
-	return folders, err
-}
-
 // hidden is the folder of working memory. No library is in there.
 const hidden = ".working_memory"
 
@@ -115,32 +86,27 @@ func ownFolder(p backends.Partition) string {
 	return path.Join(hidden, string(p.Kind)+"-"+keeper.HashID(p.Namespace, p.ID))
 }
 
-// formerFolder returns the folder that earlier builds had for a scope.
-func formerFolder(s backends.Scope) string {
-	return path.Join(hidden, keeper.HashID(cmp.Or(s.Namespace, backends.DefaultNamespace), s.Workspace, s.UserID, s.AgentID))
-}
-
 // filesFolder returns where in Config.Folder the files of the scope are: a folder for each, so
-// that none reads what another stored, in that of the person. What an earlier build left moves
-// there.
+// that none reads what another stored, in that of the person.
 func (c *call) filesFolder() (string, error) {
 	p, err := keeper.Whom(c.scope)
-	if err != nil {
-		return "", err
+	return path.Join(ownFolder(p), keeper.HashID(c.scope.Workspace, c.scope.AgentID)), err
+}
+
+// checkFolder refuses a folder with working memory of a build that named no person in it: nothing
+// would find it, also when its person is forgotten.
+func checkFolder(folder *os.Root) error {
+	if folder == nil {
+		return nil
 	}
-	folder, former := path.Join(ownFolder(p), keeper.HashID(c.scope.Workspace, c.scope.AgentID)), formerFolder(c.scope)
-	if c.cfg.Folder == nil {
-		return folder, nil
-	}
-	if _, err := c.cfg.Folder.Stat(former); err == nil {
-		if err = c.cfg.Folder.MkdirAll(path.Dir(folder), 0o700); err == nil {
-			err = c.cfg.Folder.Rename(former, folder)
+	held, _ := fs.ReadDir(folder.FS(), hidden) // there is none before the first file
+	for _, d := range held {
+		kind, _, _ := strings.Cut(d.Name(), "-")
+		if !slices.Contains([]string{"user", "agent", "workspace"}, kind) {
+			return fmt.Errorf("%w: %s/%s in Config.Folder is of an earlier build, which did not say whose it is: move it elsewhere or remove it", backends.ErrInvalid, hidden, d.Name())
 		}
-		if err != nil {
-			return "", fmt.Errorf("%w: moving the files of an earlier build: %w", backends.ErrUnavailable, err)
-		}
 	}
-	return folder, nil
+	return nil
 }
 
 // written removes a file again, by remove, where the person was forgotten while it was written.
