@@ -13,7 +13,7 @@ import (
 )
 
 // Erasure returns the batch that erases memories with their histories, and repairs their chains as
-// [Mend] does. What one of them had replaced stays ended, as after a deletion.
+// mending does. What one of them had replaced stays ended, as after a deletion.
 func Erasure(ctx context.Context, s Records, p backends.Partition, gone ...string) (*Batch, error) {
 	all, space, err := All(ctx, s, p, nil)
 	if err != nil {

@@ -143,7 +143,7 @@ func (f *forgetting) memories(p backends.Partition) (ids []string, err error) {
 				return ids, err
 			}
 			for _, group := range some {
-				if len(group) == 1 { // a pair repairs: see Mend
+				if len(group) == 1 { // a pair repairs: see mending
 					ids = append(ids, group[0].ID)
 				}
 			}

@@ -13,22 +13,12 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Mend returns the groups of mutations that erase memories and repair the rest of their
-// chains, as if the erased ones had never been there. all are the records of the partition,
-// see [All]; gone are the ids to erase, in that order. A group belongs into one batch. One
+// mending makes the groups of mutations that erase memories and repair the rest of their
+// chains, as if the erased ones had never been there. A group belongs into one batch. One
 // that erases has one mutation, one that repairs has two.
 //
 // A predecessor gets the next successor that stays, or holds again. A successor gets the
 // last predecessor that stays. Their histories lose the texts of the erased ones.
-func Mend(ctx context.Context, s Records, p backends.Partition, all map[string]*Record, gone ...string) ([][]Mutation, error) {
-	m := &mending{ctx: ctx, s: s, p: p, all: all, gone: map[string]bool{}}
-	for _, id := range gone {
-		m.gone[id] = true
-	}
-	return m.groups(gone)
-}
-
-// mending erases memories of a partition and repairs what names them.
 type mending struct {
 	ctx  context.Context
 	s    Records

@@ -492,19 +492,3 @@ func TestDropLeavesNoTrace(t *testing.T) {
 		}
 	})
 }
-
-func TestHealth(t *testing.T) {
-	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
-		now, client := backends.SystemClock(), open(t)
-		s := newStore(t, client, &redisstore.Config{Clock: func() time.Time { return now }})
-		h, err := s.Health(t.Context())
-		require.NoError(t, err)
-		require.Regexp(t, `^((redis|valkey) \d+\.\d+\.\d+)?$`, h.Server)
-		require.Zero(t, h.Ping, "the clock stands still")
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		h, err = s.Health(ctx)
-		require.ErrorIs(t, err, context.Canceled)
-		require.Nil(t, h)
-	})
-}

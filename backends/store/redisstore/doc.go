@@ -58,7 +58,7 @@
 // all its keys, as by the loss of a node of a Cluster, is known by em:written. A session with
 // an end that is lost before it reads as ended, and a server that lost everything as a new one.
 //
-// [Store.Health] is for a health endpoint: it reports the ping. Where keys were lost or restored, [Store.Check] reports whether the lists and counters of a
+// Where keys were lost or restored, [Store.Check] reports whether the lists and counters of a
 // partition agree with its records and sessions, and [Store.Reindex] rebuilds them.
 // [Store.Drop] erases a partition, and returns how much that was.
 //

@@ -258,8 +258,7 @@ func TestClose(t *testing.T) {
 	_, dropped := s.Drop(t.Context(), ann)
 	_, listed := s.Partitions(t.Context(), "n", store.Page{})
 	_, checked := s.Check(t.Context(), ann)
-	_, health := s.Health(t.Context())
-	for _, err := range []error{dropped, listed, checked, health, s.Delete(t.Context(), ann, "s")} {
+	for _, err := range []error{dropped, listed, checked, s.Delete(t.Context(), ann, "s")} {
 		require.ErrorContains(t, err, "the store is closed")
 	}
 	require.NoError(t, client.Ping(t.Context()).Err(), "it is the caller's")
@@ -325,10 +324,7 @@ func TestTheSmallestPermissionsSuffice(t *testing.T) {
 			for what, err := range calls {
 				require.NoError(t, err, what)
 			}
-			health := newStore(t, as(append(slices.Clone(permissions), "+scan", "+hscan", "+zscan")...), nil)
-			_, err := health.Health(ctx)
-			require.NoError(t, err)
-			_, err = health.Reindex(ctx, ann)
+			_, err := newStore(t, as(append(slices.Clone(permissions), "+scan", "+hscan", "+zscan")...), nil).Reindex(ctx, ann)
 			require.NoError(t, err)
 
 			_, err = redisstore.New(ctx, as(without("+eval")...), nil)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -170,25 +169,4 @@ func options(client redis.UniversalClient) (heedsDeadlines, encrypts bool) {
 		return c.Options().ContextTimeoutEnabled, c.Options().TLSConfig != nil
 	}
 	return true, false
-}
-
-// Health is the state of the server. What waits to be learnt from reads
-// [github.com/einomem/einomem/backends/working.ReadHealth].
-type Health struct {
-	Ping   time.Duration // one round trip, by Config.Clock
-	Server string        // name and version when the store was opened, such as "redis 7.0.15"; empty if it does not report them
-}
-
-// Health takes one round trip and is not retried as other calls are, so give it a context
-// with a deadline. A server that cannot be reached is ErrUnavailable, never a Health. Read
-// what else there is to know of the server, as its memory and its persistence, with INFO.
-func (s *Store) Health(ctx context.Context) (*Health, error) {
-	if s.closed.Load() {
-		return nil, fmt.Errorf("redisstore: health: %w: the store is closed", backends.ErrUnavailable)
-	}
-	start := s.now()
-	if err := s.client.Ping(ctx).Err(); err != nil {
-		return nil, describe("health", err, ctx)
-	}
-	return &Health{Ping: max(0, s.now().Sub(start)), Server: s.server.String()}, nil
 }
