@@ -19,12 +19,12 @@ type Memory interface {
 	Backend() backends.Backend
 	Window() *window.Window   // sessions and archives; nil: not offered
 	Working() *working.Memory // the log of turns; nil: not offered
+	Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error)
 	Forget(ctx context.Context, s backends.Scope) (*backends.Receipt, error)
 	ForgetPart(ctx context.Context, s backends.Scope, part *backends.Part) (*backends.Receipt, error)
 	ForgetsAlso(places ...backends.Place)
 	Export(ctx context.Context, s backends.Scope, w io.Writer) (store.TransferCount, error)
 	Import(ctx context.Context, s backends.Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error)
-	Flush(ctx context.Context) error
 }
 
 // Door keeps what is served, for the code that serves it over a network: it hands nothing out
@@ -106,6 +106,20 @@ func (o *Opened) Import(ctx context.Context, r io.Reader) (store.TransferCount, 
 		_, err := o.key.Open(s, Write)
 		return err
 	}})
+}
+
+// Erase forgets all of a person, or a part, and returns the receipt that a client may have: it
+// names no files of the server.
+func (o *Opened) Erase(ctx context.Context, s backends.Scope, part *backends.Part) (receipt *backends.Receipt, err error) {
+	if part != nil {
+		receipt, err = o.ForgetPart(ctx, s, part)
+	} else {
+		receipt, err = o.Forget(ctx, s)
+	}
+	if receipt != nil && len(receipt.Outside) > 0 {
+		receipt.Outside = []string{"backups and copies of the server's storage, and what its disks keep of blocks that were overwritten"}
+	}
+	return receipt, err
 }
 
 // Search searches, and finds also what was said and is not learnt yet.

@@ -297,7 +297,9 @@ func everyTool(t *testing.T, c *sdk.ClientSession) {
 			success(tool, object{"messages": []any{object{"role": "user", "content": "hello"}}})
 		}
 	}
-	call("forget", object{})
+	forgotten := call("forget", object{})
+	assert.Contains(t, forgotten.text, "Erased of files: ")
+	assert.Contains(t, at(t, forgotten.out, "places"), "files")
 	assert.Empty(t, ok(t, c, "search_memory", object{"query": "tea"}).out["memories"])
 	assert.Empty(t, left, "tools that were not called")
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -184,16 +185,19 @@ func (c *call) agreed(what string) error {
 	return errAsk
 }
 
-func forget(c *call, _ struct{}) (says string, out backends.Erased, err error) {
+func forget(c *call, _ struct{}) (says string, receipt *backends.Receipt, err error) {
 	err = c.agreed("Everything that is remembered of " + whose(c.Scope) + " will be erased: memories, sessions, files and histories, and what came from them elsewhere.")
 	if err != nil {
-		return "", out, err
+		return "", nil, err
 	}
-	receipt, err := c.Forget(c, c.Scope)
-	if err != nil {
-		return "", out, err
+	if receipt, err = c.Erase(c, c.Scope, nil); err != nil {
+		return "", nil, err
 	}
-	return fmt.Sprintf("Erased %d memories and %d sessions.", receipt.Memories, receipt.Sessions), receipt.Erased, nil
+	says = fmt.Sprintf("Erased %d memories and %d sessions.", receipt.Memories, receipt.Sessions)
+	for _, place := range slices.Sorted(maps.Keys(receipt.Places)) {
+		says += fmt.Sprintf(" Erased of %s: %d.", place, receipt.Places[place])
+	}
+	return says, receipt, nil
 }
 
 const (

@@ -214,7 +214,7 @@ func (c *call) mem0DeleteAll(in *mem0Query) (object, error) {
 	case filter == nil && in.UserID == "" && in.AgentID == "": // all of the connection's user is never meant so
 		err = fmt.Errorf("%w: name a user_id or an agent_id", backends.ErrNoScope)
 	case filter == nil:
-		_, err = c.erase(&backends.ForgetRequest{Scope: s})
+		_, err = c.Erase(c, s, nil)
 	default:
 		if err = c.lists(); err == nil {
 			_, err = c.Manager.DeleteAll(c, &backends.DeleteAllRequest{Scope: s, Filter: filter})
@@ -261,7 +261,7 @@ func (c *call) mem0Erase(in *mem0Entity) (object, error) {
 	if s.Workspace != "" { // a run, an app, or no type of theirs
 		return nil, fmt.Errorf("%w: only a user and an agent can be erased; to delete a run, name its user_id and run_id", backends.ErrInvalid)
 	}
-	_, err = c.erase(&backends.ForgetRequest{Scope: s})
+	_, err = c.Erase(c, s, nil)
 	return object{"message": "Entity deleted successfully!"}, err
 }
 
@@ -274,7 +274,7 @@ func (c *call) mem0Reset(_ *struct{}) (object, error) {
 		return nil, err
 	}
 	for _, p := range all {
-		if _, err := c.erase(&backends.ForgetRequest{Scope: p.Scope()}); err != nil {
+		if _, err := c.Erase(c, p.Scope(), nil); err != nil {
 			return nil, err
 		}
 	}

@@ -70,15 +70,14 @@ func (h *Handler) memoryRoutes() {
 		return addResponseOf(out), nil
 	})
 	scoped(h, "POST forget", "Erase all of a person, or a part of what they said.",
-		traits{mode: access.Write | access.Whole, long: true}, (*call).erase)
+		traits{mode: access.Write | access.Whole, long: true},
+		func(c *call, in *backends.ForgetRequest) (*backends.Receipt, error) {
+			return c.Erase(c, in.Scope, in.Part)
+		})
 	if _, ok := backends.As[backends.Rollbacker](h.cfg.Memory.Backend()); ok {
 		scoped(h, "POST rollback", "Take back what a session, messages or a source taught.", long,
 			func(c *call, in *backends.RollbackRequest) (*backends.RollbackReport, error) {
-				if b, ok := c.Memory.(backends.Rollbacker); ok { // it learns first what waits
-					return b.Rollback(c, in)
-				}
-				b, _ := backends.As[backends.Rollbacker](c.Backend())
-				return b.Rollback(c, in)
+				return c.Rollback(c, in)
 			})
 	}
 	add(h, own, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{mode: access.Whole, stream: true}, (*call).export)
@@ -131,18 +130,6 @@ func (c *call) search(in *backends.SearchRequest) (*searchResponse, error) {
 		_, _, out.Degraded = statusOf(found.Degraded)
 	}
 	return out, nil
-}
-
-func (c *call) erase(in *backends.ForgetRequest) (receipt *backends.Receipt, err error) {
-	if in.Part != nil {
-		receipt, err = c.ForgetPart(c, in.Scope, in.Part)
-	} else {
-		receipt, err = c.Forget(c, in.Scope)
-	}
-	if receipt != nil && len(receipt.Outside) > 0 { // it names files of the server
-		receipt.Outside = []string{"backups and copies of the server's storage, and what its disks keep of blocks that were overwritten"}
-	}
-	return receipt, err
 }
 
 func (c *call) export(in *scopeQuery) (any, error) {
