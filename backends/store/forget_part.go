@@ -19,7 +19,7 @@ type selection struct {
 	messages map[source]bool
 	turns    map[source]bool
 	from, to time.Time       // of the messages
-	texts    []string        // of the messages and the memories, see quotation
+	texts    []string        // of the messages and the memories, as [text.Fold] returns them
 	quoted   map[source]bool // turns with an answer that quotes one of them
 }
 

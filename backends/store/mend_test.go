@@ -221,10 +221,13 @@ func TestForgettingAPartLeavesAnswersToWhatWasSaidAgain(t *testing.T) {
 		_, err := w.Append(context.Background(), ann, session, &store.Append{Entries: []store.Entry{{Message: backends.Message{ID: fmt.Sprint(i), Time: began, Message: m}}}})
 		require.NoError(t, err)
 	}
+	w.apply(store.Put(&store.Record{Memory: backends.Memory{ID: "note", Kind: backends.KindFact, Text: "Ann said: " + said, Scope: ann.Scope(),
+		Created: began, Origin: backends.Origin{Session: "s1", Author: backends.AuthorAgent}}}))
 	first := "s0"
 	receipt, err := store.Forget(context.Background(), w, ann, &backends.Part{Session: &first})
 	require.NoError(t, err)
 	require.Equal(t, 1, receipt.Messages)
+	require.Contains(t, w.state(), "note")
 }
 
 // A copy in a workspace goes with its original, also with one that was made from others.

@@ -10,21 +10,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
 )
-
-// shortest is how many bytes a text has at least that an answer does not hold by coincidence.
-const shortest = 30
-
-// quotation returns a text as it is compared, or "" for one that is too short.
-func quotation(s string) string {
-	if s = folded(s); len(s) < shortest {
-		return ""
-	}
-	return s
-}
-
-// folded returns a text in lower case with single spaces.
-func folded(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
 
 // spoken returns all texts of a message.
 func spoken(m *schema.Message) string {
@@ -46,13 +33,18 @@ func spoken(m *schema.Message) string {
 // too, is no quotation of it.
 func (f *forgetting) quoting() (sessions []string, err error) {
 	var kept []string
+	drop := func() { // what is no quotation
+		f.said.texts = slices.DeleteFunc(f.said.texts, func(s string) bool {
+			return len(s) < text.QuoteFrom || slices.ContainsFunc(kept, func(k string) bool { return strings.Contains(k, s) })
+		})
+	}
 	err = f.eachLogged(func(session string, e *Entry) {
 		switch selected := f.said.inSession(session) && f.said.add(session, e); {
 		case e.Erased || e.Role != schema.User:
 		case selected:
-			f.said.texts = append(f.said.texts, quotation(spoken(e.Message.Message)))
+			f.said.texts = append(f.said.texts, text.Fold(spoken(e.Message.Message)))
 		default:
-			kept = append(kept, folded(spoken(e.Message.Message)))
+			kept = append(kept, text.Fold(spoken(e.Message.Message)))
 		}
 	})
 	if err != nil {
@@ -62,17 +54,16 @@ func (f *forgetting) quoting() (sessions []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	drop()
 	_, f.gone = f.selected(f.p, all)
 	for id, r := range all {
 		if f.gone[id] {
-			f.said.texts = append(f.said.texts, quotation(r.Text))
+			f.said.texts = append(f.said.texts, text.Fold(r.Text))
 		} else if r.Origin.Role == string(schema.User) && r.Origin.Author != backends.AuthorAgent {
-			kept = append(kept, folded(r.Text))
+			kept = append(kept, text.Fold(r.Text))
 		}
 	}
-	f.said.texts = slices.DeleteFunc(f.said.texts, func(s string) bool {
-		return s == "" || slices.ContainsFunc(kept, func(k string) bool { return strings.Contains(k, s) })
-	})
+	drop()
 	if len(f.said.texts) == 0 {
 		return nil, nil
 	}
@@ -102,11 +93,8 @@ func (s *selection) quotes(session string, e *Entry) bool {
 	case e.Erased || e.Role == schema.User || s.inSession(session) && s.messages[id]:
 		return s.messages[id]
 	case (len(e.ToolCalls) > 0 || e.ToolCallID != "") && s.quoted[turn]:
-	default:
-		said := folded(spoken(e.Message.Message))
-		if !slices.ContainsFunc(s.texts, func(text string) bool { return strings.Contains(said, text) }) {
-			return false
-		}
+	case !text.Quotes(text.Fold(spoken(e.Message.Message)), s.texts):
+		return false
 	}
 	s.messages[id], s.quoted[turn] = true, true
 	return true
@@ -119,6 +107,5 @@ func (s *selection) inSession(session string) bool {
 
 // repeats reports whether an agent wrote down what is to be forgotten, with its words.
 func (s *selection) repeats(m *backends.Memory) bool {
-	said := folded(m.Text)
-	return m.Origin.Author == backends.AuthorAgent && slices.ContainsFunc(s.texts, func(text string) bool { return strings.Contains(said, text) })
+	return m.Origin.Author == backends.AuthorAgent && text.Quotes(text.Fold(m.Text), s.texts)
 }
