@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 		return makeSteps(s, f[2], 0, func(i int) { fmt.Println(i) })
 	})
 	flag.Parse()
-	if err := flag.Set("rapid.checks", strconv.Itoa(several(40, 100))); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(several(20, 100))); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

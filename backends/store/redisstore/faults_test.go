@@ -453,7 +453,7 @@ func TestNoBrokenConnectionTakesPendingWorkOffTheQueue(t *testing.T) {
 		cases := 0
 		for name, meanwhile := range meanwhiles {
 			for _, cut := range []string{"before", "after", "never"} {
-				for at, reached := 1, true; reached; at += several(3, 1) {
+				for at, reached := 1, true; reached; at += several(7, 1) {
 					p, commands := user(backends.NewID()), 0
 					where := fmt.Sprintf("%s, cut %s command %d", name, cut, at)
 					client := open(t)
