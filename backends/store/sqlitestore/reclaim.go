@@ -4,6 +4,7 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -74,8 +75,13 @@ func (s *Store) dirty(ctx context.Context) (dirty bool, err error) {
 	return dirty, err
 }
 
-// scrubPages is how many pages are overwritten in one transaction.
-const scrubPages = 128
+const (
+	scanPages  = 1024 // are read in one transaction: while it lasts, the "-wal" file grows
+	scrubPages = 128  // are overwritten in one
+
+	scan = `WITH RECURSIVE some(number) AS (SELECT ?1 UNION ALL SELECT number+1 FROM some WHERE number < ?2)
+		SELECT pgno, data FROM some JOIN sqlite_dbpage ON pgno = number`
+)
 
 // scrub overwrites the unused middles of pages, and empties the "-wal" file.
 func (s *Store) scrub(ctx context.Context) error {
@@ -88,22 +94,24 @@ func (s *Store) scrub(ctx context.Context) error {
 	if err == nil && moving != 0 {
 		return s.Compact(ctx)
 	}
-	began := backends.SystemClock()
-	err = s.read(ctx, func(c *conn) error {
-		return c.each(ctx, `SELECT pgno, data FROM sqlite_dbpage`, nil, func(rows *sql.Rows) error {
-			var number int64
-			var page sql.RawBytes
-			err := rows.Scan(&number, &page)
-			if gap := unused(number, page); slices.ContainsFunc(gap, func(b byte) bool { return b != 0 }) {
-				pages = append(pages, number)
+	for first, last := int64(1), int64(1); err == nil && first <= last; first += scanPages {
+		began := backends.SystemClock()
+		err = s.read(ctx, func(c *conn) error {
+			if _, err := c.row(`SELECT page_count FROM pragma_page_count`, nil, &last); err != nil {
+				return err
 			}
-			if number%scrubPages == 0 { // as long as it took: half of a processor stays free for others
-				time.Sleep(backends.SystemClock().Sub(began))
-				began = backends.SystemClock()
-			}
-			return err
+			return c.each(ctx, scan, []any{first, min(first+scanPages-1, last)}, func(rows *sql.Rows) error {
+				var number int64
+				var page sql.RawBytes
+				err := rows.Scan(&number, &page)
+				if gap := unused(number, page); bytes.Count(gap, []byte{0}) < len(gap) {
+					pages = append(pages, number)
+				}
+				return err
+			})
 		})
-	})
+		time.Sleep(backends.SystemClock().Sub(began)) // half of a processor stays free for others
+	}
 	for some := range slices.Chunk(pages, scrubPages) {
 		if err == nil {
 			err = s.erase(ctx, func(c *conn) error { return c.scrub(some) })
