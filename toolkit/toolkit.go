@@ -221,9 +221,7 @@ func newKit(cfg *Config) (*kit, error) {
 	config.Default(&k.Turn, func(context.Context) string { return "" })
 	config.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
 	config.Default(&k.Private, backends.IsIncognito)
-	config.Default(&k.Clock, backends.SystemClock)
-	config.Default(&k.IDs, backends.NewID)
-	k.IDs = work.IDs(k.IDs)
+	k.Clock, k.IDs = work.Clock(k.Clock), work.IDs(k.IDs)
 	k.manager, _ = k.Backend.(backends.Manager)
 	if (k.Update || k.Delete || k.Forget) && k.manager == nil {
 		return nil, fmt.Errorf("update_memory, delete_memory and forget_memory: %w: backend %T is no backends.Manager; leave Config.Update, Config.Delete and Config.Forget off", backends.ErrInvalid, k.Backend)

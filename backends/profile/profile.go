@@ -183,7 +183,8 @@ func (p *Profile[T]) value(h *held) (*Value[T], error) {
 // stated a field that it clears is retracted. What others write at the same time stays: change
 // is called again on top of it. A document that does not fit the schema is ErrInvalid, with
 // nothing stored.
-func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(doc *T) error) (*Value[T], error) {
+func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(doc *T) error) (_ *Value[T], err error) {
+	defer work.Recover("profile", &err)
 	keep, err := p.bound()
 	if err == nil {
 		ctx, err = keep.Begin(ctx, s)

@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Applied is what became of a plan that was applied or taken back.
@@ -37,12 +38,13 @@ const (
 // returns ErrConflict and writes nothing; with partly it carries out the operations that such a
 // memory is no part of. What is copied to a workspace comes after that write: a call that
 // failed there may be repeated. A plan is applied once: a repeat does nothing.
-func (r *Reflector) Apply(ctx context.Context, p *Plan, partly bool) (*Applied, error) {
+func (r *Reflector) Apply(ctx context.Context, p *Plan, partly bool) (_ *Applied, err error) {
+	defer work.Recover("reflect", &err)
 	if p == nil {
 		return nil, fmt.Errorf("reflect: %w: no plan", backends.ErrInvalid)
 	}
 	a := &application{Plan: p, Reflector: r, keep: keeperOf(keepers(r.Backend), p.Partition), done: &Applied{Plan: p.ID}}
-	err := errors.Join(store.ValidateID("plan", p.ID), p.Partition.Validate())
+	err = errors.Join(store.ValidateID("plan", p.ID), p.Partition.Validate())
 	if err == nil {
 		ctx, err = store.Begin(ctx, a.keep.Store(), p.Partition)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // draft is a plan in the making.
@@ -41,7 +42,8 @@ type draft struct {
 //
 // Errors: ErrNoScope, ErrInvalid for an unknown rule, ErrUnavailable, ErrModel. The plan beside
 // an error of the model has what the rules found until then.
-func (r *Reflector) Draft(ctx context.Context, q *Request) (*Plan, error) {
+func (r *Reflector) Draft(ctx context.Context, q *Request) (_ *Plan, err error) {
+	defer work.Recover("reflect", &err)
 	if q == nil {
 		return nil, fmt.Errorf("reflect: %w: no request", backends.ErrInvalid)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // LoadRequest asks for a load.
@@ -64,8 +65,9 @@ func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*Load
 }
 
 // load stores what read adds to a load.
-func (l *Library) load(ctx context.Context, c *collection, r *LoadRequest, read func(*load) error) (*LoadResponse, error) {
-	ctx, err := l.keep.Begin(ctx, c.caller)
+func (l *Library) load(ctx context.Context, c *collection, r *LoadRequest, read func(*load) error) (_ *LoadResponse, err error) {
+	defer work.Recover("reme", &err)
+	ctx, err = l.keep.Begin(ctx, c.caller)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/period"
 	"github.com/einomem/einomem/internal/reconcile"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // defaultTarget is the name of a user who has none.
@@ -134,7 +135,8 @@ type PersonalSummaryResponse struct {
 // legal, [ErrNoModel], [ErrLimit], ErrUnavailable, ErrModel, and ErrConflict if the race
 // against other processes was lost again and again, or the lease of the checkpoint with it.
 // Then nothing was stored.
-func (p *Personal) Summarize(ctx context.Context, r *PersonalSummaryRequest) (*PersonalSummaryResponse, error) {
+func (p *Personal) Summarize(ctx context.Context, r *PersonalSummaryRequest) (_ *PersonalSummaryResponse, err error) {
+	defer work.Recover("reme", &err)
 	d, err := p.draft(ctx, r)
 	if err != nil && d == nil {
 		return nil, err

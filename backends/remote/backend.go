@@ -23,6 +23,7 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Config says where a server is, and how to ask it. It is copied.
@@ -90,7 +91,7 @@ func newFrame(name string, cfg *Config) *frame {
 	f := &frame{name: name, cfg: *cmp.Or(cfg, &Config{}), whose: backends.Scope.Speaker}
 	config.Default(&f.cfg.Timeout, 30*time.Second)
 	config.Default(&f.cfg.MaxRetries, 3)
-	config.Default(&f.cfg.Clock, backends.SystemClock)
+	f.cfg.Clock = work.Clock(f.cfg.Clock)
 	f.circuit = fault.NewBreaker(name, 1, backends.SystemClock)
 	return f
 }

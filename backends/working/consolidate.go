@@ -160,8 +160,10 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 		// Nil means that it was learnt after all.
 		return &backends.AddResponse{Replayed: true}, r.failed(ctx, b, err)
 	}
-	if r.m.cfg.OnLearned != nil {
-		r.m.cfg.OnLearned(ctx, resp)
+	if told := r.m.cfg.OnLearned; told != nil {
+		if err := work.Catch("OnLearned", func() error { told(ctx, resp); return nil }); err != nil {
+			r.m.report(ctx, StageConsolidate, err)
+		}
 	}
 	if resp.Checkpointed {
 		r.s.Watermark = max(r.s.Watermark, b.upto)

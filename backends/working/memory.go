@@ -307,9 +307,7 @@ func (c *Config) withDefaults() (Config, error) {
 	d := *c
 	config.Default(&d.Sweep, 30*time.Second)
 	config.Default(&d.Redact, redact.Text)
-	config.Default(&d.Clock, backends.SystemClock)
-	config.Default(&d.IDs, backends.NewID)
-	d.IDs = work.IDs(d.IDs)
+	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
 		orDefault("MaxAttempts", &d.MaxAttempts, 5), orDefault("Workers", &d.Workers, 2), orDefault("Queue", &d.Queue, 2048),

@@ -50,7 +50,8 @@ func (m *Memory) Append(ctx context.Context, t *Turn) error {
 }
 
 // take passes the entries of a turn to f, if it has any.
-func (m *Memory) take(ctx context.Context, t *Turn, f func(*entries) error) error {
+func (m *Memory) take(ctx context.Context, t *Turn, f func(*entries) error) (err error) {
+	defer work.Recover("working memory", &err)
 	if err := m.enter(); err != nil {
 		return err
 	}

@@ -68,29 +68,44 @@ func (c *Calls) end() {
 
 // Catch calls f, and returns an error for a panic in it. what says whose it is.
 func Catch(what string, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: panic: %v", what, p)
-		}
-	}()
+	defer Recover(what, &err)
 	return f()
 }
 
-// IDs returns a source that makes an id itself where ids panics, or makes none: whoever
-// called it goes on, and the program's log says so.
-func IDs(ids backends.IDSource) backends.IDSource {
-	return func() (id string) {
-		err := Catch("Config.IDs", func() error {
-			if id = ids(); id == "" {
-				return errors.New("an empty id")
+// Recover is deferred by a call: a panic, as of a function of the program's, is its error.
+func Recover(what string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%s: panic: %v", what, p)
+	}
+}
+
+// IDs returns a source of ids: a program's own, or without one backends.NewID.
+func IDs(ids backends.IDSource) backends.IDSource { return orOwn("Config.IDs", ids, backends.NewID) }
+
+// Clock returns a clock: a program's own, or without one backends.SystemClock.
+func Clock(clock backends.Clock) backends.Clock {
+	return orOwn("Config.Clock", clock, backends.SystemClock)
+}
+
+// orOwn returns a program's function, in whose place own answers where it panics, or returns
+// nothing: whoever called it goes on, and the program's log says so.
+func orOwn[F ~func() T, T comparable](what string, theirs, own F) F {
+	if theirs == nil {
+		return own
+	}
+	return func() (value T) {
+		var none T
+		err := Catch(what, func() error {
+			if value = theirs(); value == none {
+				return errors.New("nothing was returned")
 			}
 			return nil
 		})
 		if err != nil {
-			slog.Error("memory: an id is made in the place of the program's", "error", err)
-			id = backends.NewID()
+			slog.Error("memory: a function of the program's failed; its default takes its place", "error", err)
+			value = own()
 		}
-		return id
+		return value
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -26,6 +27,16 @@ func TestCatchMakesAnErrorOfAPanic(t *testing.T) {
 	require.EqualError(t, work.Catch("the counter", func() error { panic("boo") }), "the counter: panic: boo")
 	require.ErrorIs(t, work.Catch("the counter", func() error { return context.Canceled }), context.Canceled)
 	require.NoError(t, work.Catch("the counter", func() error { return nil }))
+}
+
+func TestDefaultsTakeThePlaceOfFunctionsThatFail(t *testing.T) {
+	for name, ids := range map[string]backends.IDSource{"none": nil, "panics": func() string { panic("ids") }, "empty": func() string { return "" }} {
+		assert.Len(t, work.IDs(ids)(), len(backends.NewID()), name)
+	}
+	for name, clock := range map[string]backends.Clock{"none": nil, "panics": func() time.Time { panic("clock") }, "zero": func() (t time.Time) { return t }} {
+		assert.WithinDuration(t, time.Now(), work.Clock(clock)(), time.Minute, name)
+	}
+	assert.Equal(t, "id", work.IDs(func() string { return "id" })())
 }
 
 func TestCloseWaitsForTheCallsUnderWay(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -45,11 +46,8 @@ type note struct {
 
 // NewNotes returns empty notes. A nil clock is backends.SystemClock.
 func NewNotes(clock backends.Clock) *Notes {
-	if clock == nil {
-		clock = backends.SystemClock
-	}
 	last, _ := lru.New[backends.Partition, []note](notesPersons) // it fails for a size below 1
-	return &Notes{clock: clock, last: last}
+	return &Notes{clock: work.Clock(clock), last: last}
 }
 
 // Record keeps a note. It is for the field OnNote of the middleware's configuration.

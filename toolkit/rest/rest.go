@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/flows"
 )
@@ -67,9 +68,7 @@ func New(cfg *Config) (*Handler, error) {
 	c := &h.cfg
 	c.MaxBody, c.Timeout = cmp.Or(c.MaxBody, 4<<20), cmp.Or(c.Timeout, 30*time.Second)
 	c.Log = cmp.Or(c.Log, slog.Default())
-	if c.Clock == nil {
-		c.Clock = backends.SystemClock
-	}
+	c.Clock = work.Clock(c.Clock)
 	if c.Guard == nil {
 		c.Guard, _ = access.New(nil) // without keys nothing is wrong with them
 	}

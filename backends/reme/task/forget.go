@@ -63,10 +63,7 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
-	s, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
-	if err == nil {
-		ctx, err = m.keeper.Begin(ctx, s)
-	}
+	ctx, s, p, err := m.keeper.Enter(ctx, r.Scope)
 	if err != nil {
 		return nil, err
 	}

@@ -56,10 +56,7 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
 	}
-	scope, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
-	if err == nil {
-		ctx, err = m.keeper.Begin(ctx, scope)
-	}
+	ctx, _, p, err := m.keeper.Enter(ctx, r.Scope)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // How many memories a retrieval returns.
@@ -74,7 +75,8 @@ func (r *RetrieveResponse) IDs() []string {
 // It counts nothing; see [Memory.Record]. Errors: ErrNoScope without a workspace,
 // ErrInvalid for a request that cannot succeed, ErrUnavailable when the store does not
 // answer. A model that fails is no error: see RetrieveResponse.Degraded.
-func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveResponse, error) {
+func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (_ *RetrieveResponse, err error) {
+	defer work.Recover("task", &err)
 	return m.retrieve(ctx, m.begin(), r)
 }
 

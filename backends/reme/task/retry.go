@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // RetryRequest is a task that may be tried more than once.
@@ -73,7 +74,8 @@ type RetryResponse struct {
 // An error of Run, of learning or of the store, or the end of the context, ends the
 // retries: the response beside the error holds the attempts that were made, and nothing
 // was stored, unless the error came when the use of the memories was counted.
-func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (*RetryResponse, error) {
+func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (_ *RetryResponse, err error) {
+	defer work.Recover("task", &err)
 	if err := m.validateRetry(r); err != nil {
 		return nil, fmt.Errorf("task: %w: %w", backends.ErrInvalid, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // The keys of a skill's Metadata, beside tools_used, freq and utility.
@@ -109,11 +110,12 @@ const maxSteps = 20
 // Draft has the model write a skill down, and stores it; one with the same words is returned as
 // it is. Errors: ErrNoScope, ErrInvalid without a model, a task, or anything to learn from,
 // ErrDenied, ErrUnavailable, ErrModel, and those of Verify, beside the skill, which is a draft.
-func (s Skills) Draft(ctx context.Context, r *DraftRequest) (*Skill, error) {
+func (s Skills) Draft(ctx context.Context, r *DraftRequest) (_ *Skill, err error) {
+	defer work.Recover("task: a skill", &err)
 	if r == nil || strings.TrimSpace(r.Task) == "" || s.model == nil {
 		return nil, fmt.Errorf("task: a skill: %w: it needs a request with a Task, and reme.Config.Model", backends.ErrInvalid)
 	}
-	ctx, scope, p, err := s.place(ctx, r.Scope)
+	ctx, scope, p, err := s.keeper.Enter(ctx, r.Scope, backends.OpAdd)
 	if err != nil {
 		return nil, err
 	}
@@ -136,18 +138,6 @@ func (s Skills) Draft(ctx context.Context, r *DraftRequest) (*Skill, error) {
 		keeper.Credit(m, lessons[i].From()...)
 	}
 	return s.add(ctx, p, m, r.Verify)
-}
-
-// place returns the workspace of a scope, if the caller may add to it, and the context for that.
-func (s Skills) place(ctx context.Context, scope backends.Scope) (context.Context, backends.Scope, backends.Partition, error) {
-	scope, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
-	if err == nil {
-		err = s.keeper.Allow(ctx, backends.OpAdd, scope, p, nil)
-	}
-	if err == nil {
-		ctx, err = s.keeper.Begin(ctx, scope)
-	}
-	return ctx, scope, p, err
 }
 
 // write asks the model for the procedure that attempts and lessons show.
@@ -200,8 +190,9 @@ func (s Skills) memory(scope backends.Scope, p backends.Partition, written *Skil
 // Add stores a skill that was written elsewhere, of which Name, WhenToUse, Steps and Tools count: as
 // a draft, or with proved, for what a person vouches for, as a proved one. One with the same words
 // is returned as it is.
-func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved bool) (*Skill, error) {
-	ctx, scope, p, err := s.place(ctx, scope)
+func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved bool) (_ *Skill, err error) {
+	defer work.Recover("task: a skill", &err)
+	ctx, scope, p, err := s.keeper.Enter(ctx, scope, backends.OpAdd)
 	if err == nil && (!text.HasWords(of.Name) || !text.HasWords(of.WhenToUse) || len(of.Steps) == 0) {
 		err = fmt.Errorf("task: a skill: %w: it needs a name, when to use it, and steps", backends.ErrInvalid)
 	}
@@ -267,10 +258,7 @@ func (s Skills) Record(ctx context.Context, r *SkillOutcome) ([]Skill, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no outcome", backends.ErrInvalid)
 	}
-	scope, p, err := s.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
-	if err == nil {
-		ctx, err = s.keeper.Begin(ctx, scope)
-	}
+	ctx, _, p, err := s.keeper.Enter(ctx, r.Scope)
 	var out []Skill
 	for _, id := range r.IDs {
 		if err == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // SummaryRequest asks task memory to learn.
@@ -86,7 +87,8 @@ type summary struct {
 // this process asks only the questions that were not answered. Errors: ErrNoScope without a workspace, ErrInvalid for a request that
 // cannot succeed, ErrUnavailable, ErrModel, ErrConflict if the workspace never stopped
 // changing.
-func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResponse, error) {
+func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (resp *SummaryResponse, err error) {
+	defer work.Recover("task", &err)
 	s, err := m.summary(ctx, r)
 	if err != nil {
 		return nil, err
@@ -94,7 +96,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResp
 	if ctx, err = m.keeper.Begin(ctx, s.scope); err != nil {
 		return nil, err
 	}
-	resp, err := s.replayed(ctx)
+	resp, err = s.replayed(ctx)
 	if err == nil && resp == nil && s.learns { // without the embedder nothing is stored: the model would be paid for nothing
 		_, err = s.m.similarity(ctx, s.run, []string{"trying", "the embedder"})
 	}

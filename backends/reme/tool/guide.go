@@ -17,6 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -69,7 +70,7 @@ func (m *Memory) describe(ctx context.Context, scope func(context.Context) (back
 	if err != nil {
 		return nil, err
 	}
-	_, p, err := m.workspace(ctx, s)
+	_, p, err := m.keeper.Resolve(ctx, s, keeper.Workspace)
 	if err != nil {
 		return nil, err
 	}

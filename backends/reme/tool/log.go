@@ -20,6 +20,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // The calls of a tool and a month are a session of the workspace, "tool/search/2026-03".
@@ -208,17 +209,12 @@ type RecordedCall struct {
 // The response says what became of each call; the error joins the errors of the store, or
 // is ErrInvalid if no call at all can be stored. A scope without a workspace is ErrNoScope,
 // without a response.
-func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse, error) {
+func (m *Memory) Record(ctx context.Context, r *RecordRequest) (_ *RecordResponse, err error) {
+	defer work.Recover("tool", &err)
 	if r == nil {
 		return nil, errNoRequest
 	}
-	s, p, err := m.workspace(ctx, r.Scope)
-	if err == nil {
-		err = m.keeper.Allow(ctx, backends.OpAdd, s, p, nil)
-	}
-	if err == nil {
-		ctx, err = m.keeper.Begin(ctx, s)
-	}
+	ctx, s, p, err := m.keeper.Enter(ctx, r.Scope, backends.OpAdd)
 	if err != nil {
 		return nil, err
 	}

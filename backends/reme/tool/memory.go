@@ -115,7 +115,6 @@ func (c Config) withDefaults() (Config, error) {
 		return out, fmt.Errorf("tool: Config.Backoff %v: %w: above 0, or 0 for 200 ms", c.Backoff, backends.ErrInvalid)
 	}
 	config.Default(&out.OnError, func(context.Context, error) {})
-	config.Default(&out.IDs, backends.NewID)
 	out.IDs = work.IDs(out.IDs)
 	if err := c.Language.Validate(); err != nil {
 		return out, fmt.Errorf("tool: Config.Language: %w", err)
@@ -149,12 +148,6 @@ func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt
 // redact returns a text as it may be stored and shown.
 func (m *Memory) redact(s string) string {
 	return strings.ToValidUTF8(redact.Text(m.keeper.Redact(strings.ToValidUTF8(s, "\uFFFD"))), "\uFFFD")
-}
-
-// workspace returns the partition that a call is confined to: the workspace of its scope,
-// or of the context's when the call names none.
-func (m *Memory) workspace(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
-	return m.keeper.Resolve(ctx, s, keeper.Workspace)
 }
 
 var errNoRequest = fmt.Errorf("tool: %w: no request", backends.ErrInvalid)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -103,7 +104,7 @@ func (r *recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsReq
 	if req == nil {
 		return errNoRequest
 	}
-	scope, _, err := r.memory.workspace(ctx, req.Scope)
+	scope, _, err := r.memory.keeper.Resolve(ctx, req.Scope, keeper.Workspace)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -64,7 +65,7 @@ func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveRes
 	if r == nil {
 		return nil, errNoRequest
 	}
-	s, p, err := m.workspace(ctx, r.Scope)
+	s, p, err := m.keeper.Resolve(ctx, r.Scope, keeper.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // SummaryRequest asks for guidelines to be written.
@@ -33,17 +34,12 @@ type SummaryResponse struct {
 // asked for if the request forces it. Each is stored by itself, in one atomic write: the
 // failure of one leaves the others. The error joins all failures; the response is returned
 // with it. It is ErrNotFound if no call of any tool is kept.
-func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (*SummaryResponse, error) {
+func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (_ *SummaryResponse, err error) {
+	defer work.Recover("tool", &err)
 	if r == nil {
 		return nil, errNoRequest
 	}
-	s, p, err := m.workspace(ctx, r.Scope)
-	if err == nil {
-		err = m.keeper.Allow(ctx, backends.OpAdd, s, p, nil)
-	}
-	if err == nil {
-		ctx, err = m.keeper.Begin(ctx, s)
-	}
+	ctx, s, p, err := m.keeper.Enter(ctx, r.Scope, backends.OpAdd)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/plan"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Config are the settings of [Open]. The zero value is ready for use.
@@ -46,9 +47,7 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		out = *c
 	}
-	if out.Clock == nil {
-		out.Clock = backends.SystemClock
-	}
+	out.Clock = work.Clock(out.Clock)
 	out.BusyTimeout = cmp.Or(out.BusyTimeout, 5*time.Second)
 	out.ReadConns = cmp.Or(out.ReadConns, 4)
 	return out

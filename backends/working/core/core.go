@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // OwnerSession is the Owner of a block that belongs to the scope's session, of its user,
@@ -136,7 +137,7 @@ func New(cfg *Config) (*Blocks, error) {
 			return nil, err
 		}
 	}
-	config.Default(&b.config.Clock, backends.SystemClock)
+	b.config.Clock = work.Clock(b.config.Clock)
 	config.Default(&b.config.Redact, redact.Text)
 	return b, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -68,8 +69,8 @@ func (e *MatchError) Error() string {
 // block, ErrNotFound for a name that is not configured, and ErrNoScope when the
 // scope does not name the block's owner.
 func (b *Blocks) Append(ctx context.Context, e *Edit) (*Value, error) {
-	added := strings.TrimLeft(strings.TrimRight(b.clean(e.Text), " \t\n"), "\n")
 	return b.edit(ctx, *e, roleAgent, func(before string) (string, error) {
+		added := strings.TrimLeft(strings.TrimRight(b.clean(e.Text), " \t\n"), "\n")
 		if strings.TrimSpace(added) == "" {
 			return "", fmt.Errorf("block %q: %w: no text to append", e.Block, backends.ErrInvalid)
 		}
@@ -109,6 +110,7 @@ type change func(before string) (string, error)
 // edit carries out an edit by the agent, or by the program if there is no role.
 func (b *Blocks) edit(ctx context.Context, e Edit, role string, f change) (v *Value, err error) {
 	defer wrap(&err)
+	defer work.Recover("a function of the program's", &err)
 	t, err := b.find(e.Block, e.Scope)
 	switch {
 	case err != nil:

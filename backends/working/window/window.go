@@ -104,7 +104,7 @@ func (c *Config) withDefaults() (Config, error) {
 	config.Default(&d.HistoryTokens, 4*d.Budget.Limit())
 	config.Default(&d.StoreTimeout, 2*time.Second)
 	config.Default(&d.Steps, compaction.Default(d.Model))
-	config.Default(&d.Clock, backends.SystemClock)
+	d.Clock = work.Clock(d.Clock)
 	config.Default(&d.Redact, redact.Text)
 	return d, nil
 }
