@@ -202,14 +202,14 @@ func newClient(c *Config) (*client, error) {
 func (c *Config) check() (extra body, err error) {
 	for _, name := range c.Adapt {
 		if !slices.ContainsFunc(adaptations, func(a adaptation) bool { return a.name == name }) {
-			return nil, fmt.Errorf("Adapt: there is no %q", name)
+			return nil, fmt.Errorf("there is no adaptation %q", name)
 		}
 	}
 	switch {
 	case !slices.Contains([]string{"", "schema", "forced", "auto", "prompt"}, c.Answers):
-		return nil, errors.New("Answers: use schema, forced, auto or prompt")
+		return nil, errors.New("use schema, forced, auto or prompt as Answers")
 	case c.BatchSize < 0 || c.EmptyMessages < 0:
-		return nil, errors.New("BatchSize and EmptyMessages cannot be negative")
+		return nil, errors.New("a negative BatchSize or EmptyMessages")
 	}
 	raw, err := json.Marshal(c.Extra)
 	if err == nil {

@@ -117,7 +117,7 @@ func (w *wire) learn(ctx context.Context, endpoint string, b body, known []strin
 		}
 		news = append(news, a.name)
 		if _, is := endpointOf(endpoint).LoadOrStore(a.name, true); !is {
-			work.Report(ctx, w.onError, "model request", fmt.Errorf("openai: %s refused the form of a request. It is asked with the adaptation %q from now on. Config.Adapt saves the refused request", endpoint, a.name))
+			work.Learnt(ctx, w.onError, fmt.Errorf("openai: %s refused the form of a request. It is asked with the adaptation %q from now on. Config.Adapt saves the refused request", endpoint, a.name))
 		}
 	}
 	return news

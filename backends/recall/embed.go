@@ -158,7 +158,7 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 	}
 	if size < most { // it took all of them so
 		batches.Store(r.config.EmbeddingModel, size)
-		work.Report(ctx, nil, "model request", fmt.Errorf("recall: the embedder %s refused more texts in one request. It gets at most %d from now on", r.config.EmbeddingModel, size))
+		work.Learnt(ctx, nil, fmt.Errorf("recall: the embedder %s refused more texts in one request. It gets at most %d from now on", r.config.EmbeddingModel, size))
 	}
 	return out, nil
 }

@@ -82,7 +82,7 @@ func (m *Model) takes(ctx context.Context, f form) {
 	}
 	forms.Unlock()
 	if f > known {
-		work.Report(ctx, m.onError, "model request", fmt.Errorf("%s: the model does not answer in the form %q. It is asked in the form %q from now on", m.name, formNames[known], formNames[f]))
+		work.Learnt(ctx, m.onError, fmt.Errorf("%s: the model does not answer in the form %q. It is asked in the form %q from now on", m.name, formNames[known], formNames[f]))
 	}
 }
 

@@ -155,6 +155,20 @@ func Await[T any](ctx context.Context, what string, f func() (T, error)) (T, err
 // onError, which may be nil. A panic of onError is logged.
 func Report(ctx context.Context, onError func(ctx context.Context, stage string, err error), stage string, err error) {
 	slog.WarnContext(ctx, "memory failed", "stage", stage, "error", err)
+	tell(ctx, onError, stage, err)
+}
+
+// StageLearnt is the stage of what [Learnt] tells.
+const StageLearnt = "model request"
+
+// Learnt is [Report] for what a model or an embedder refused, and how it is asked from now on:
+// nothing failed.
+func Learnt(ctx context.Context, onError func(ctx context.Context, stage string, err error), err error) {
+	slog.InfoContext(ctx, "memory learnt how a model is asked", "how", err)
+	tell(ctx, onError, StageLearnt, err)
+}
+
+func tell(ctx context.Context, onError func(ctx context.Context, stage string, err error), stage string, err error) {
 	if onError == nil {
 		return
 	}
