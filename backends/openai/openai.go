@@ -22,9 +22,8 @@
 //
 // A service that refuses the form of a request is asked in another form, and the process
 // remembers it for that address and model: names of fields, roles that have to alternate,
-// temperatures, how many texts are embedded at a time. Each is reported once, by
-// Config.OnError and in the log. README.md of this folder lists the services that this is
-// tested for.
+// temperatures. Each is reported once, by Config.OnError and in the log. README.md of this
+// folder lists the services that this is tested for.
 //
 // # Failures
 //
