@@ -81,7 +81,7 @@ func subject(text string) string {
 
 // A bullet of a note or of a tool's answer: "- [id] day, user: text" or "- [id] text (said day)".
 var (
-	bullet = regexp.MustCompile(`(?m)^\s*[-*•]\s+(?:\[[^\]]*\]\s*)?(?:(` + day + `(?: \d\d:\d\d)?)(?:, [^:：]*)?[:：]\s+)?(?:(?:user|用户|noted by the assistant|助手的笔记)[:：]\s*)?(.*(?:\n {2,}.*)*)$`)
+	bullet = regexp.MustCompile(`(?m)^\s*[-*•]\s+(?:\[[^\]]*\]\s*)?(?:(` + day + `(?: \d\d:\d\d)?)(?:[,，] ?[^:：]*)?[:：]\s+)?(?:(?:user|用户|noted by the assistant|助手的笔记)[:：]\s*)?(.*(?:\n {2,}.*)*)$`)
 	remark = regexp.MustCompile(`\s*[(（][^()（）]*?(` + day + `)[^()（）]*[)）]$`)
 )
 

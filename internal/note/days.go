@@ -52,7 +52,7 @@ func (v View) history(h *backends.Hit) (out []string) {
 	if !h.Ended.IsZero() {
 		return []string{fmt.Sprintf(p.ended, v.day(h.Ended))}
 	}
-	planned, was := !h.Observed.IsZero() && v.daysFrom(h.Observed, h.Valid) > 0, ""
+	planned, was := v.planned(h), ""
 	if h.Before != nil && !corrects(h) {
 		was = text.Truncate(text.Inert(changed(h.Before.Text, h.Text)), 80)
 	}
@@ -68,6 +68,11 @@ func (v View) history(h *backends.Hit) (out []string) {
 		out = append(out, v.away(h.Valid, h.Valid))
 	}
 	return out
+}
+
+// planned reports whether a memory was said before it held.
+func (v View) planned(h *backends.Hit) bool {
+	return !h.Observed.IsZero() && v.daysFrom(h.Observed, h.Valid) > 0
 }
 
 // told returns when a memory was said, else when it was written down.

@@ -27,11 +27,11 @@ type View struct {
 
 // phrases are the fixed texts of one language.
 type phrases struct {
-	headings [5]string // of the parts
-	about    string    // in front of what always applies
-	stop     string    // behind it
-	between  string    // of what stands in a line or in brackets
-	brackets [2]string
+	headings       [5]string // of the parts
+	onUser         string    // in front of what always applies
+	stop           string    // behind it
+	comma, between string    // of what stands in a line or in brackets
+	brackets       [2]string
 
 	user, assistant, noted string
 	tool, document, pasted string // whose words a fact has
@@ -40,29 +40,31 @@ type phrases struct {
 	today, day, clock                               string // how times are written
 	said, wrote, since, until, ended                string // %[1]s is a day, %[2]s what was before
 	planned                                         string
+	dayOfYear, month, year, span, either, about     string // of days that words mean
+	age                                             string
 	ahead, ago, tomorrow, yesterday, isToday, isNow string // how far away a day is
 }
 
 var english = phrases{
 	headings: [5]string{"Known facts:", "What was said:", "Inferred from several memories:", "From documents:", "Experience:"},
-	about:    "About the user: ", stop: ".", between: "; ", brackets: [2]string{" (", ")"},
+	onUser:   "About the user: ", stop: ".", comma: ", ", between: "; ", brackets: [2]string{" (", ")"},
 	user: "user", assistant: "assistant", noted: "noted by the assistant",
 	tool: "tool", document: "document", pasted: "pasted text", when: "when: ",
 	today: "Today is %s, %s (%s).", day: "2 Jan 2006", clock: "Monday, 2 January 2006",
 	said: "said %s", wrote: "noted %s", since: "since %s", until: "until %s: %s", ended: "ended %s",
-	planned: "planned for %s",
-	ahead:   "in %d days", ago: "that was %d days ago", tomorrow: "tomorrow", yesterday: "that was yesterday", isToday: "today", isNow: "now",
+	planned: "planned for %s", dayOfYear: "2 Jan", month: "Jan 2006", year: "2006", span: "%s to %s", either: "%s or %s", about: "about %s", age: "about %d now",
+	ahead: "in %d days", ago: "that was %d days ago", tomorrow: "tomorrow", yesterday: "that was yesterday", isToday: "today", isNow: "now",
 }
 
 var chinese = phrases{
 	headings: [5]string{"已知事实：", "说过的话：", "由多条记忆推断：", "文档内容：", "经验："},
-	about:    "关于用户：", stop: "。", between: "；", brackets: [2]string{"（", "）"},
+	onUser:   "关于用户：", stop: "。", comma: "，", between: "；", brackets: [2]string{"（", "）"},
 	user: "用户", assistant: "助手", noted: "助手的笔记",
 	tool: "工具", document: "文档", pasted: "粘贴的文字", when: "适用于：",
 	today: "今天是 %s %s（%s）。", day: "2006年1月2日", clock: "2006年1月2日 星期",
 	said: "%s说", wrote: "%s记下", since: "自%s起", until: "之前：%[2]s，至 %[1]s", ended: "%s已结束",
-	planned: "计划于%s",
-	ahead:   "还有 %d 天", ago: "已过去 %d 天", tomorrow: "明天", yesterday: "已过去 1 天", isToday: "今天", isNow: "正在进行",
+	planned: "计划于%s", dayOfYear: "1月2日", month: "2006年1月", year: "2006年", span: "%s至%s", either: "%s或%s", about: "约%s", age: "现在约%d岁",
+	ahead: "还有 %d 天", ago: "已过去 %d 天", tomorrow: "明天", yesterday: "已过去 1 天", isToday: "今天", isNow: "正在进行",
 }
 
 func (v View) phrases() *phrases {
@@ -126,7 +128,7 @@ func (v View) about(standing []backends.Hit, room int) (line string, shown []bac
 		}
 		more := line + p.between + said
 		if line == "" {
-			more = p.about + said
+			more = p.onUser + said
 		}
 		if text.Tokens(more+p.stop) <= room {
 			line, shown = more, append(shown, *h)
@@ -140,7 +142,7 @@ func (v View) about(standing []backends.Hit, room int) (line string, shown []bac
 
 // applies returns what a memory says of the user, as a part of a line.
 func (v View) applies(h *backends.Hit, id string) string {
-	said, who := strings.TrimRight(text.Inert(h.Text), ".。 "), v.speaker(h)
+	said, who := strings.TrimRight(text.Inert(v.said(h)), ".。 "), v.speaker(h)
 	switch {
 	case said == "":
 		return ""
@@ -201,13 +203,15 @@ func (v View) ids(hits []backends.Hit) []string {
 	return IDs(hits)
 }
 
-// crowded returns the days on which several of the turns that hits show were said: their
-// times tell which came first.
+// crowded returns the days of several of the turns that hits show: their times tell which came
+// first.
 func (v View) crowded(hits []backends.Hit) map[string]bool {
-	seen, crowded := map[string]bool{}, map[string]bool{}
+	turns, crowded := map[string]string{}, map[string]bool{}
 	for i := range hits {
-		if day := v.day(hits[i].Since()); hits[i].Kind == backends.KindEpisode {
-			crowded[day], seen[day] = seen[day], true
+		if day, turn := v.day(hits[i].Since()), hits[i].Origin.Turn; hits[i].Kind == backends.KindEpisode {
+			other, seen := turns[day]
+			crowded[day] = crowded[day] || seen && (turn == "" || turn != other)
+			turns[day] = turn
 		}
 	}
 	return crowded
@@ -225,18 +229,15 @@ func (v View) bullet(h *backends.Hit, id string, crowded map[string]bool) string
 		if crowded[day] {
 			day += at.In(v.zone()).Format(" 15:04")
 		}
-		head = strings.TrimSuffix(day+", "+head, ", ")
+		head = strings.TrimSuffix(day+p.comma+head, p.comma)
 	}
-	said := h.Passage
-	if said == "" {
-		said = h.Text
-	}
+	said := v.said(h)
 	line := text.Bullet(id, head, said)
 	if line == "" {
 		return ""
 	}
 	remarks := v.history(h)
-	if use := text.Inert(h.WhenToUse); use != "" && use != text.Inert(said) && !h.Kind.Traits().Keywords {
+	if use := text.Inert(h.WhenToUse); use != "" && use != text.Inert(h.Text) && !h.Kind.Traits().Keywords {
 		remarks = append([]string{p.when + use}, remarks...)
 	}
 	if len(remarks) == 0 && h.Kind != backends.KindDocument && h.Kind != backends.KindEpisode {

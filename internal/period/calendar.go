@@ -96,7 +96,7 @@ var wordsForTimes = map[string]int{
 	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
 
 	"大前天": -3, "前天": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "今天": 0, "今日": 0, "今晚": 0, "今早": 0,
-	"明天": 1, "明日": 1, "明晚": 1, "后天": 2, "大后天": 3,
+	"明天": 1, "明日": 1, "明晚": 1, "明早": 1, "后天": 2, "大后天": 3,
 	"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2,
 	"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2, "前": -1, "后": 1,
 	"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6, "末": 5,
@@ -120,6 +120,10 @@ func readTime(today time.Time, g map[string]string) (span, bool) {
 	switch {
 	case g["ago"] != "":
 		return u.around(today, n*wordsForTimes[g["ago"]]), n > 0 || g["n"] == "0"
+	case g["ahead"] != "":
+		s := u.around(today, n)
+		s.sure = false // "I read it in a week" names none
+		return s, n > 0
 	case n > 0 && g["unit"] != "":
 		return u.past(today, n), true
 	case g["unit"] != "" && g["side"] != "":

@@ -53,10 +53,11 @@ func (p Period) String() string {
 	return p.From.Format(time.DateOnly) + "/" + last.Format(time.DateOnly)
 }
 
-// found is a period with its place in the text.
+// found is a period with its place in the text, and how it is named.
 type found struct {
 	start, end int
 	span
+	named
 }
 
 // maxTimeText is how many bytes of a text are looked through for times.
@@ -73,9 +74,16 @@ func Find(s string, now time.Time) []Period {
 	if !mayNameTimes(s) {
 		return nil
 	}
-	today := date(now.Date())
-	var all []found
-	for _, form := range timeForms {
+	return direct(s, longest(scan(s, date(now.Date()))), now)
+}
+
+// scan returns all that may name a time in a text, as it is meant today.
+func scan(s string, today time.Time) (all []found) {
+	forms := englishTimes
+	if strings.ContainsFunc(s, isHan) {
+		forms = slices.Concat(englishTimes, chineseTimes)
+	}
+	for _, form := range forms {
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
 			g, start := map[string]string{}, at[0]
 			for i, name := range form.SubexpNames() {
@@ -87,12 +95,14 @@ func Find(s string, now time.Time) []Period {
 				}
 			}
 			if in, ok := readTime(today, g); ok && apart(s, start, at[1]) {
-				all = append(all, found{start, at[1], in})
+				all = append(all, found{start, at[1], in, howNamed(g)})
 			}
 		}
 	}
-	return direct(s, longest(all), now)
+	return all
 }
+
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 
 // Dates says which days the words for times in a text mean, such as "tomorrow = 2026-11-28", counted
 // from when it was said. Only those that the calendar decides are there, at most eight.
@@ -223,10 +233,10 @@ func (s *span) turn(word string, tonight time.Time) {
 	}
 }
 
-// timeForms are the forms in which times are said in English and Chinese, and in which machines
+// englishTimes and chineseTimes are the forms in which times are said, and in which machines
 // write dates. What a form means follows from its groups: see readTime.
-var timeForms = append(
-	forms(`(?i)\b`, []string{
+var (
+	englishTimes = forms(`(?i)\b`, []string{
 		"{year}", `(?P<year>(?:1[5-9]|2[01])\d\d)`,
 		"{month}", `(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`,
 		"{day}", `(?P<day>\d{1,2})(?:st|nd|rd|th)?`,
@@ -238,6 +248,8 @@ var timeForms = append(
 		`{year}(?:[-/.](?P<month>\d{1,2})(?:[-/.](?P<day>\d{1,2}))?)?(?:T[\d:.]+Z?)?(?:(?:/|\.\.| to )(?P<lastyear>\d{4})-(?P<lastmonth>\d\d)(?:-(?P<lastday>\d\d))?)?\b`,
 		`(?P<named>day before yesterday|day after tomorrow|yesterday|today|tonight|tomorrow|last night|this morning|this afternoon|this evening)\b`,
 		`{n} {unit} (?P<ago>ago)\b`,
+		`(?P<ahead>in) {n} {unit}\b`,
+		`{n} {unit} (?P<ahead>from now|from today)\b`,
 		`(?:last|past|previous|recent) {n} {unit}\b`,
 		`{side} (?P<unit>week|weekend|month|year)\b`,
 		`(?:{side} )?(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b`,
@@ -248,8 +260,8 @@ var timeForms = append(
 		`(?:{side}|in|during|since|until|till|before|after|by|early|mid|late)[ -](?:early |mid |late )?(?P<core>{month}\b(?P<not> be\b)?)`,
 		`(?:{side}|in|during|since) (?:the )?(?P<core>{season}\b)`,
 		`{season}(?: of)? {year}\b`,
-	),
-	forms(``, []string{
+	)
+	chineseTimes = forms(``, []string{
 		"{n}", `(?P<n>[0-9]{1,3}|[一二两三四五六七八九十]{1,3})`,
 		"{unit}", `(?P<unit>天|周|星期|礼拜|个星期|个礼拜|个月|年)`,
 		"{side}", `(?P<side>上上|上|这|本|下下|下)(?:个|一)?`,
@@ -259,7 +271,7 @@ var timeForms = append(
 		"{weekday}", `(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])`,
 		"{part}", `(?:的?(?:{month}{day}|{season}))?`,
 	},
-		`(?P<named>大前天|前天|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|明天|明日|明晚|大后天|后天)`,
+		`(?P<named>大前天|前天|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|明天|明日|明晚|明早|大后天|后天)`,
 		`(?P<yearword>大前年|前年|去年|今年|明年|后年){part}`,
 		`(?P<year>(?:1[5-9]|2[01])[0-9]{2}|[一二][零〇一二三四五六七八九]{3})年{part}`,
 		`(?P<year>[0-9]{2})年{month}{day}`,
@@ -271,5 +283,6 @@ var timeForms = append(
 		`{season}`,
 		`{n}{unit}(?:之|以)?(?P<ago>前|后)`,
 		`(?:最近|过去|近)的?这?{n}{unit}`,
-	)...,
+		`(?P<ahead>再过){n}{unit}`,
+	)
 )
