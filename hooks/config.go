@@ -208,9 +208,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 	}
 	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(toolInstructions(c.Language.For(), d.ForgetTool), c.ToolNames))
 	config.Default(&d.Location, time.UTC)
-	config.Default(&d.Clock, backends.SystemClock)
-	config.Default(&d.IDs, backends.NewID)
-	d.IDs = work.IDs(d.IDs)
+	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return &d, d.validate()
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Ranker finds memories in a partition and orders them. It keeps partitions in memory and
@@ -294,7 +295,7 @@ func (c *Config) withDefaults() (Config, error) {
 	config.Default(&out.EmbedTimeout, time.Second)
 	config.Default(&out.RerankTimeout, 2*time.Second)
 	config.Default(&out.RewriteTimeout, 2*time.Second)
-	config.Default(&out.Clock, backends.SystemClock)
+	out.Clock = work.Clock(out.Clock)
 	return out, out.validate()
 }
 

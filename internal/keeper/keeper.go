@@ -103,7 +103,7 @@ func New(c *Config) (*Keeper, error) {
 	}
 	k := &Keeper{config: *c}
 	config.Default(&k.config.Redact, redact.Text)
-	config.Default(&k.config.Clock, backends.SystemClock)
+	k.config.Clock = work.Clock(k.config.Clock)
 	if c.Sharing != nil {
 		k.shared = &Keeper{config: k.config}
 		k.shared.config.Redact = c.Sharing.Redact
@@ -136,10 +136,11 @@ func (k *Keeper) Now() time.Time { return k.config.Clock() }
 func (k *Keeper) Redact(s string) string { return k.config.Redact(s) }
 
 // Call carries out a call of a backend, one of those that its Close waits for: ErrInvalid
-// for a call without a request, ErrUnavailable for one after Close.
-func Call[R, T any](ctx context.Context, k *Keeper, calls *work.Calls, r *R, do func(context.Context, *R) (*T, error)) (*T, error) {
+// for a call without a request, ErrUnavailable for one after Close. A panic is its error.
+func Call[R, T any](ctx context.Context, k *Keeper, calls *work.Calls, r *R, do func(context.Context, *R) (*T, error)) (_ *T, err error) {
+	defer work.Recover(k.config.Name, &err)
 	if r == nil {
-		return nil, k.errorf("%w: no request", backends.ErrInvalid)
+		return nil, k.noRequest()
 	}
 	if !calls.Enter() {
 		return nil, k.errorf("the backend is closed: %w", backends.ErrUnavailable)

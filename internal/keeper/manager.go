@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Place is a partition that a call about memories may go to.
@@ -90,12 +91,12 @@ func (m *Manager) Get(ctx context.Context, r *backends.GetRequest) (*backends.Me
 }
 
 // Update implements [backends.Manager]: see [Keeper.Update]. ErrDenied: see [Keeper.Allow].
-func (m *Manager) Update(ctx context.Context, r *backends.UpdateRequest) (*backends.Memory, error) {
+func (m *Manager) Update(ctx context.Context, r *backends.UpdateRequest) (_ *backends.Memory, err error) {
+	defer work.Recover(m.keep.config.Name, &err)
 	if r == nil {
 		return nil, m.keep.noRequest()
 	}
-	ctx, err := m.keep.Begin(ctx, r.Scope)
-	if err != nil {
+	if ctx, err = m.keep.Begin(ctx, r.Scope); err != nil {
 		return nil, err
 	}
 	return inPlace(ctx, m, r.Scope, r.ID, func(p Place) (*backends.Memory, error) {
@@ -310,7 +311,8 @@ func (m *Manager) Export(ctx context.Context, s backends.Scope, w io.Writer) (st
 // Import reads what Export wrote of whom the scope names, from whichever store: see
 // [store.Import]. Memories are admitted by [Manager.Admit] and then by o, which may be nil.
 // The log of sessions is stored as it stands there.
-func (m *Manager) Import(ctx context.Context, s backends.Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error) {
+func (m *Manager) Import(ctx context.Context, s backends.Scope, r io.Reader, o *store.ImportOptions) (_ store.TransferCount, err error) {
+	defer work.Recover(m.keep.config.Name, &err)
 	p, err := m.whom(ctx, s)
 	if err != nil {
 		return store.TransferCount{}, err

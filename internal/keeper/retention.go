@@ -78,7 +78,7 @@ func (k *Keeper) repeat(what string, every time.Duration, do func() error) {
 	k.running.Go(func() {
 		for k.ctx.Err() == nil {
 			if err := work.Catch(what, do); err != nil && k.ctx.Err() == nil {
-				work.Report(k.ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
+				k.report(k.ctx, what, err)
 			}
 			select {
 			case <-k.ctx.Done():
@@ -86,6 +86,11 @@ func (k *Keeper) repeat(what string, every time.Duration, do func() error) {
 			}
 		}
 	})
+}
+
+// report reports what no caller gets: see Config.OnError.
+func (k *Keeper) report(ctx context.Context, what string, err error) {
+	work.Report(ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
 }
 
 // Stop ends the sweep under way and stores the uses that were counted. It waits no longer

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Sharing says what a backend's workspaces, which several users share, let through. Both
@@ -39,7 +40,7 @@ func (k *Keeper) Allow(ctx context.Context, op backends.Op, s backends.Scope, p 
 	if k.config.Sharing == nil || p.Kind != backends.PartitionWorkspace {
 		return nil
 	}
-	err := k.config.Sharing.Allow(ctx, op, s, m)
+	err := work.Catch("Allow", func() error { return k.config.Sharing.Allow(ctx, op, s, m) })
 	if err == nil {
 		return nil
 	}

@@ -6,7 +6,6 @@ package keeper
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -107,15 +106,14 @@ func (k *Keeper) taught(ctx context.Context, p backends.Partition, memories ...*
 	return turns, episodes, err
 }
 
-// How long a text is, in bytes, that an answer does not hold by coincidence, and of how many of
-// them answers are searched for.
-const quoteFrom, mostQuoted = 12, 100
+// mostQuoted is of how many texts answers are searched for.
+const mostQuoted = 100
 
 // quoting returns the answers that hold the whole text of a memory, or of what a user said.
 func quoting(all, said []*backends.Memory) (answers []*backends.Memory) {
 	var texts []string
 	for _, m := range said {
-		if s := text.Fold(m.Text); len(s) >= quoteFrom && m.Origin.Role != string(schema.Assistant) {
+		if s := text.Fold(m.Text); len(s) >= text.QuoteFrom && m.Origin.Role != string(schema.Assistant) {
 			texts = append(texts, s)
 		}
 	}
@@ -124,8 +122,7 @@ func quoting(all, said []*backends.Memory) (answers []*backends.Memory) {
 	}
 	for _, m := range all {
 		if m.Kind == backends.KindEpisode && m.Origin.Role == string(schema.Assistant) {
-			s := text.Fold(m.Text)
-			if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(s, t) }) {
+			if text.Quotes(text.Fold(m.Text), texts) {
 				answers = append(answers, m)
 			}
 		}
@@ -211,7 +208,7 @@ func (k *Keeper) erase(ctx context.Context, p backends.Partition, m *backends.Me
 	}
 	if files, ok := k.config.Store.(store.Reclaimer); ok {
 		if err := files.Reclaim(ctx); err != nil { // the next one does
-			k.config.OnError(ctx, k.errorf("overwriting what was erased: %w", err))
+			k.report(ctx, "erasing", k.errorf("overwriting what was erased: %w", err))
 		}
 	}
 	return nil
