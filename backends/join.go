@@ -22,7 +22,8 @@ import (
 //
 //	Search   asks both at the same time, each for its kinds, and merges the answers. Of
 //	         the places, each half keeps a fifth, if it has hits. If one half
-//	         fails, the other's hits are returned, and Degraded says what failed.
+//	         fails, the other's hits are returned, and Degraded says what failed. What is
+//	         Standing is that of both, and Whole that of facts.
 //	Add      gives a conversation first to facts and then, with [KindTask], to experience,
 //	         which learns from tasks alone: what a user said is extracted once. A
 //	         request with another Kind, or with Verbatim, goes to the half of that kind.
@@ -126,10 +127,16 @@ func (j *joined) Search(ctx context.Context, r *SearchRequest) (*SearchResponse,
 	if failed != nil && failedToo != nil {
 		return nil, err
 	}
-	return &SearchResponse{
-		Hits:     share(cmp.Or(r.TopK, 5), facts.Hits, experience.Hits),
+	out := &SearchResponse{
+		Hits: share(cmp.Or(r.TopK, 5), facts.Hits, experience.Hits), Standing: append(facts.Standing, experience.Standing...), Whole: facts.Whole,
 		Degraded: errors.Join(err, facts.Degraded, experience.Degraded),
-	}, nil
+	}
+	for _, h := range facts.Hits { // experience is never whole, and pushes nothing out of what is
+		if facts.Whole && !slices.ContainsFunc(out.Hits, func(o Hit) bool { return o.ID == h.ID && o.Text == h.Text }) {
+			out.Hits = append(out.Hits, h)
+		}
+	}
+	return out, nil
 }
 
 // ask asks a half for its kinds. One that is asked for none of them takes no part. A panic

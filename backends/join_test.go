@@ -343,3 +343,31 @@ func TestWhatAJoinedBackendCanDo(t *testing.T) {
 	_, err = b.Add(t.Context(), nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
+
+func TestAJoinIsWholeWhereFactsAre(t *testing.T) {
+	hit := func(id string, kind backends.Kind, score float64) backends.Hit {
+		return backends.Hit{Memory: backends.Memory{ID: id, Kind: kind, Text: id}, Score: score}
+	}
+	facts := &briefed{resp: backends.SearchResponse{Whole: true, Standing: []backends.Hit{hit("s", backends.KindFact, 0)}, Hits: []backends.Hit{hit("a", backends.KindFact, 0.3), hit("b", backends.KindFact, 0), hit("c", backends.KindFact, 0)}}}
+	tasks := &briefed{resp: backends.SearchResponse{Hits: []backends.Hit{hit("t", backends.KindTask, 0.5), hit("u", backends.KindTask, 0.4)}}}
+	resp, err := backends.Join(facts, tasks).Search(t.Context(), &backends.SearchRequest{TopK: 2, Brief: 300})
+	require.NoError(t, err)
+	require.True(t, resp.Whole)
+	require.Len(t, resp.Standing, 1)
+	var ids []string
+	for _, h := range resp.Hits {
+		ids = append(ids, h.ID)
+	}
+	require.Equal(t, []string{"t", "a", "b", "c"}, ids)
+}
+
+// briefed answers each search the same.
+type briefed struct {
+	backends.Backend
+	resp backends.SearchResponse
+}
+
+func (b *briefed) Search(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) {
+	resp := b.resp
+	return &resp, nil
+}

@@ -105,10 +105,16 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 	defer cancel()
 	shown := t.visible() // a search that is given up goes on, while t changes
 	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
-		if speech.Classify(query) == speech.Filler {
-			return &backends.SearchResponse{}, nil
+		q := &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), NoModel: h.cfg.NoteNoModel, Brief: h.cfg.WholeTokens}
+		if speech.Classify(query) != speech.Filler {
+			return h.lookUp(within, q, shown)
 		}
-		return h.lookUp(within, &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), NoModel: h.cfg.NoteNoModel, Brief: h.cfg.WholeTokens}, shown)
+		q.Brief, q.TopK = -1, 1 // a greeting asks for nothing
+		resp, err := h.lookUp(within, q, shown)
+		if resp != nil {
+			resp.Hits = nil
+		}
+		return resp, err
 	})
 	switch {
 	case err != nil && within.Err() != nil:
@@ -178,8 +184,10 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible
 			return &backends.SearchResponse{}, err
 		}
 		out := *resp
-		out.Hits = v.fitting(resp.Hits, least)
-		if out.Hits = out.Hits[:min(len(out.Hits), topK)]; len(out.Hits) > 0 {
+		if out.Hits = v.fitting(resp, least); !out.Whole {
+			out.Hits = out.Hits[:min(len(out.Hits), topK)]
+		}
+		if len(out.Hits) > 0 || out.Whole {
 			return &out, nil
 		}
 		if q.Query = speech.Asked(q.Query); q.Query == "" { // what stands beside a question may be about anything
@@ -188,18 +196,23 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible
 	}
 }
 
-// fitting returns the hits that the context does not show, none if the best of them scores
-// below least. Where a backend gives no scores, all fit. What a user only asked fits nowhere, and an
-// answer that states nothing new where no other hit is better.
-func (v visible) fitting(hits []backends.Hit, least float64) []backends.Hit {
-	hits = slices.DeleteFunc(slices.Clone(hits), func(hit backends.Hit) bool {
-		return v.shows(&hit) || statesNothing(&hit) && hit.Origin.Role == string(schema.User)
-	})
+// fitting returns the hits that the context does not show: where the answer is whole, all; else
+// none if the best of them scores below least. What is delicate has to score twice that, and beside
+// all that holds an answer of the assistant has to reach it. Where a backend gives no scores, all
+// fit. What a user only asked fits nowhere, and an answer that states nothing new where no other hit
+// is better.
+func (v visible) fitting(resp *backends.SearchResponse, least float64) []backends.Hit {
 	best := 0.0
-	for i := range hits {
-		best = max(best, hits[i].Score)
-	}
-	if best > 0 && best < least {
+	hits := slices.DeleteFunc(slices.Clone(resp.Hits), func(hit backends.Hit) bool {
+		scored := hit.Score > 0 || resp.Whole
+		out := v.shows(&hit) || statesNothing(&hit) && hit.Origin.Role == string(schema.User) || hit.Delicate && scored && hit.Score < 2*least ||
+			resp.Whole && hit.Origin.Role == string(schema.Assistant) && hit.Kind == backends.KindEpisode && hit.Score < least
+		if !out {
+			best = max(best, hit.Score)
+		}
+		return out
+	})
+	if best > 0 && best < least && !resp.Whole {
 		return nil
 	}
 	return slices.DeleteFunc(hits, func(hit backends.Hit) bool { return statesNothing(&hit) && hit.Score < best })

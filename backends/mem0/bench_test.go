@@ -96,4 +96,3 @@ func took(b *testing.B, search func() (*backends.SearchResponse, error)) time.Du
 	require.NotEmpty(b, resp.Hits)
 	return took
 }
-

@@ -93,7 +93,7 @@ func (b *Backend) searchOne(ctx context.Context, p backends.Partition, r *backen
 		}
 		if len(hits) >= k || len(resp.Hits) < q.TopK || q.TopK == maxTopK {
 			resp.Hits = b.currentFirst(q.Query, hits[:min(k, len(hits))])
-			return resp, nil
+			return resp, b.brief(ctx, p, &q, resp)
 		}
 	}
 }
@@ -129,6 +129,9 @@ func keysOf(m *backends.Memory) []string {
 	keys := keeper.Keys(m)
 	if fields.Filled(m) != nil {
 		keys = append(keys, fields.Key)
+	}
+	if m.Standing && !m.Delicate {
+		keys = append(keys, standingKey)
 	}
 	for _, s := range sourcesOf(m) {
 		keys = append(keys, s.key())

@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -125,14 +126,14 @@ func (b *Backend) searchShared(ctx context.Context, p backends.Partition, q *bac
 	facts := *q
 	facts.Kinds, facts.Beside, facts.Filter = kinds, nil, q.Filter.Without("agent_id")
 	if p == team {
-		return b.keep.Search(ctx, team, &facts)
+		return b.searchFacts(ctx, team, &facts)
 	}
 	var found *backends.SearchResponse
 	var failed error
 	var both sync.WaitGroup
 	both.Go(func() {
 		failed = work.Catch("mem0: the workspace", func() (err error) {
-			found, err = b.keep.Search(ctx, team, &facts)
+			found, err = b.searchFacts(ctx, team, &facts)
 			return err
 		})
 	})
@@ -146,9 +147,27 @@ func (b *Backend) searchShared(ctx context.Context, p backends.Partition, q *bac
 		return own, nil //nolint:nilerr // one's own memories answer, and Degraded says so
 	}
 	others, err := b.ofOthers(ctx, p, own.Hits, found.Hits)
-	hits := backends.MergeHits(own.Hits, others)
-	own.Hits, own.Degraded = hits[:min(len(hits), cmp.Or(q.TopK, defaultTopK))], errors.Join(own.Degraded, found.Degraded, err)
+	standing, err2 := b.ofOthers(ctx, p, own.Standing, found.Standing)
+	own.Standing, own.Degraded = append(own.Standing, standing...), errors.Join(own.Degraded, found.Degraded, err, err2)
+	whole, tokens := own.Whole && found.Whole, 0
+	own.Hits = backends.MergeHits(own.Hits, others)
+	for i := range own.Hits {
+		tokens += text.Tokens(own.Hits[i].Text)
+	}
+	if own.Whole = whole && tokens <= q.Brief; !own.Whole {
+		own.Hits = slices.DeleteFunc(own.Hits, func(h backends.Hit) bool { return h.Score == 0 && (whole || found.Whole) })
+		own.Hits = own.Hits[:min(len(own.Hits), cmp.Or(q.TopK, defaultTopK))]
+	}
 	return own, nil
+}
+
+// searchFacts searches the facts of a workspace.
+func (b *Backend) searchFacts(ctx context.Context, team backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
+	resp, err := b.keep.Search(ctx, team, q)
+	if err != nil {
+		return nil, err
+	}
+	return resp, b.brief(ctx, team, q, resp)
 }
 
 // ofOthers returns the hits of a workspace that are no copies of what the person's own

@@ -80,54 +80,38 @@ func compareStored(a, b *backends.Memory) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// rarest is how many words of a text Resembling looks up: the rarest say most.
-const rarest = 6
-
-// Resembling returns for each of the texts up to n memories of the partition that share
-// words with it, most of its rarest words first, and newer ones before older. admit, called
-// with the number of the text, says which memories count; it must be quick. The memories
-// belong to the Ranker, under the terms of [Ranker.All].
-func (r *Ranker) Resembling(ctx context.Context, p backends.Partition, texts []string, n int, admit func(text int, m *backends.Memory) bool) ([][]*backends.Memory, error) {
+// Each calls do with the memories that the filters of q admit, or with those of them that have a key,
+// in no order, until it returns false. states reports whether what was said states something, and is
+// slow at first. do must be quick and leave the memories as they are. Of a partition that holds more
+// than 1,000 memories it visits none without a key, and returns false.
+func (r *Ranker) Each(ctx context.Context, p backends.Partition, q *backends.SearchRequest, key string, do func(m *backends.Memory, states func() bool) bool) (bool, error) {
+	eligible, err := newEligibility(q, r.config.Clock())
+	if err != nil {
+		return false, err
+	}
 	part, err := r.partition(ctx, p)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	part.mu.RLock()
 	defer part.mu.RUnlock()
-	out := make([][]*backends.Memory, len(texts))
-	for i, text := range texts {
-		out[i] = part.index.resembling(text, n, func(m *backends.Memory) bool { return admit(i, m) })
+	x := part.index
+	visit := func(slot int32) bool {
+		return x.docs[slot].memory == nil || !x.admits(&eligible, slot) || do(x.docs[slot].memory, func() bool { return x.states(slot) == statesSomething })
 	}
-	return out, nil
+	if key != "" {
+		return !slices.ContainsFunc(x.keys[key], func(slot int32) bool { return !visit(slot) }), nil
+	}
+	for slot := range x.docs {
+		if len(x.slots) > mostVisited || !visit(int32(slot)) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
-func (x *index) resembling(text string, n int, admit func(*backends.Memory) bool) []*backends.Memory {
-	terms, _ := x.analyzer.count(text)
-	var lists [][]posting
-	for _, t := range terms {
-		if list := x.lexicon.list(x.lexicon.vocabulary.find(t.text)); len(list) > 0 {
-			lists = append(lists, list)
-		}
-	}
-	slices.SortStableFunc(lists, func(a, b []posting) int { return cmp.Compare(len(a), len(b)) })
-	shared := map[int32]int{}
-	for _, list := range lists[:min(len(lists), rarest)] {
-		for _, e := range list {
-			if shared[e.slot] > 0 || admit(x.docs[e.slot].memory) {
-				shared[e.slot]++
-			}
-		}
-	}
-	slots := slices.Collect(maps.Keys(shared))
-	slices.SortFunc(slots, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(shared[b], shared[a]), cmp.Compare(x.docs[b].time, x.docs[a].time), cmp.Compare(x.docs[a].memory.ID, x.docs[b].memory.ID))
-	})
-	out := make([]*backends.Memory, 0, n)
-	for _, slot := range slots[:min(n, len(slots))] {
-		out = append(out, x.docs[slot].memory)
-	}
-	return out
-}
+// mostVisited is how many memories Each visits: a search must not wait for more.
+const mostVisited = 1000
 
 // Vectors returns the vectors of memories of the partition, nil for those without one and, in
 // partitions whose vectors are compressed, for all. They belong to the Ranker, under the terms

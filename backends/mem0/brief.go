@@ -1,0 +1,157 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mem0
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// standingKey is the key of what always applies.
+var standingKey = keeper.Key("standing")
+
+// brief adds to an answer what always applies, and all that holds where it takes at most q.Brief
+// tokens: the facts, and what the user stated in turns that taught none. The filters of the search
+// hold for both. The past has no brief.
+func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.SearchRequest, resp *backends.SearchResponse) error {
+	if q.Brief == 0 || !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded {
+		return nil
+	}
+	admitted := *q
+	admitted.Filter = b.keep.Visible(q.Scope, p, q.Filter)
+	matches, err := admitted.Filter.Compile()
+	if err != nil {
+		return err
+	}
+	beside := slices.DeleteFunc(slices.Clone(q.Beside), func(m backends.Memory) bool {
+		return m.Origin.Role != string(schema.User) || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, m.Kind) || !matches(&m)
+	})
+	standing, err := b.standing(ctx, p, &admitted, beside)
+	if err != nil {
+		return err
+	}
+	if resp.Standing, err = b.asHits(ctx, p, q.Scope, standing); err != nil || q.Brief < 0 {
+		return err
+	}
+	holding, ok, err := b.holding(ctx, p, &admitted, beside)
+	if err != nil || !ok {
+		return err
+	}
+	rest, err := b.asHits(ctx, p, q.Scope, holding)
+	resp.Whole, resp.Hits = err == nil, append(resp.Hits, withoutHits(rest, resp.Hits)...)
+	return err
+}
+
+// standing returns what always applies: facts, and turns that taught none.
+func (b *Backend) standing(ctx context.Context, p backends.Partition, q *backends.SearchRequest, beside []backends.Memory) ([]*backends.Memory, error) {
+	var out []*backends.Memory
+	_, err := b.keep.Ranker().Each(ctx, p, q, standingKey, func(m *backends.Memory, _ func() bool) bool {
+		out = append(out, m)
+		return true
+	})
+	if err == nil {
+		out, err = b.untaught(ctx, p, out)
+	}
+	for i := range beside {
+		if speech.Standing(beside[i].Text) {
+			out = append(out, &beside[i])
+		}
+	}
+	return out, err
+}
+
+// doubted is how many times the tokens of a brief are looked through: some of it taught facts that
+// hold no more.
+const doubted = 4
+
+// holding returns the facts that hold, then what the user stated otherwise, and whether all of it
+// takes at most q.Brief tokens.
+func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends.SearchRequest, beside []backends.Memory) (out []*backends.Memory, ok bool, err error) {
+	tokens, taught := 0, map[source]bool{}
+	ok, err = b.keep.Ranker().Each(ctx, p, q, "", func(m *backends.Memory, _ func() bool) bool {
+		if m.Kind == backends.KindFact {
+			out, tokens = append(out, m), tokens+text.Tokens(m.Text)
+			for _, from := range sourcesOf(m) {
+				taught[from] = true
+			}
+		}
+		return tokens <= q.Brief
+	})
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	var turns []*backends.Memory
+	said := 0
+	ok, err = b.keep.Ranker().Each(ctx, p, q, "", func(m *backends.Memory, states func() bool) bool {
+		known := slices.ContainsFunc(m.Origin.MessageIDs, func(id string) bool { return taught[source{m.Origin.Session, id}] })
+		if m.Kind == backends.KindEpisode && m.Origin.Role == string(schema.User) && !known && states() {
+			turns, said = append(turns, m), said+text.Tokens(m.Text)
+		}
+		return said <= doubted*q.Brief
+	})
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	if turns, err = b.untaught(ctx, p, turns); err != nil {
+		return nil, false, err
+	}
+	for i := range beside {
+		if speech.Classify(beside[i].Text) == speech.Statement {
+			turns = append(turns, &beside[i])
+		}
+	}
+	for _, m := range turns {
+		tokens += text.Tokens(m.Text)
+	}
+	slices.SortStableFunc(out, compareStored)
+	return append(out, turns...), tokens <= q.Brief, nil
+}
+
+// untaught returns memories in the order stored without the turns that taught a fact, whether that
+// holds or not.
+func (b *Backend) untaught(ctx context.Context, p backends.Partition, all []*backends.Memory) ([]*backends.Memory, error) {
+	slices.SortStableFunc(all, compareStored)
+	hits := make([]backends.Hit, len(all))
+	for i, m := range all {
+		hits[i].Memory = *m
+	}
+	taught, err := b.taughtBy(ctx, p, hits)
+	return slices.DeleteFunc(all, func(m *backends.Memory) bool {
+		return m.Kind == backends.KindEpisode && slices.ContainsFunc(m.Origin.MessageIDs, func(id string) bool { return len(taught[source{m.Origin.Session, id}]) > 0 })
+	}), err
+}
+
+func compareStored(a, b *backends.Memory) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+}
+
+// asHits returns memories as the caller sees them, without those that are delicate, the same words
+// by the same speaker once.
+func (b *Backend) asHits(ctx context.Context, p backends.Partition, s backends.Scope, all []*backends.Memory) ([]backends.Hit, error) {
+	var out []backends.Hit
+	for _, m := range all {
+		if !m.Delicate {
+			out = append(out, withoutHits([]backends.Hit{{Memory: b.keep.Shown(s, p, m.Clone())}}, out)...)
+		}
+	}
+	return b.withBefore(ctx, p, out)
+}
+
+// withoutHits returns hits without those that are among others, or have the words of one by the same
+// speaker.
+func withoutHits(hits, others []backends.Hit) []backends.Hit {
+	ids, words := map[string]bool{}, map[string]bool{}
+	for i := range others {
+		ids[others[i].ID], words[wordsBy(&others[i])] = others[i].ID != "", true
+	}
+	return slices.DeleteFunc(hits, func(h backends.Hit) bool { return ids[h.ID] || words[wordsBy(&h)] })
+}
