@@ -59,7 +59,7 @@ func TestAFailureIsNoEmptyAnswer(t *testing.T) {
 func TestAnEmptyListIsAnAnswer(t *testing.T) {
 	for _, answer := range []string{`{"operations":[]}`, `[]`, `{"facts":[]}`, "```json\n{\"operations\": []}\n```", "<think>nothing [here]</think>{\"operations\":[]}"} {
 		b := open(t, with(answering(answer)), factsOnly)
-		resp := add(t, b, ann, user("hi")...)
+		resp := add(t, b, ann, user("I saw a bird")...)
 		require.Empty(t, resp.Items)
 		require.Equal(t, 1, resp.Usage.ModelCalls)
 	}

@@ -97,7 +97,11 @@ func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 	case len(c.Said()) == 0:
 		return nil
 	}
-	if err := b.ask(ctx, c); err != nil {
+	idle, err := b.idle(ctx, c)
+	if err == nil && !idle {
+		err = b.ask(ctx, c)
+	}
+	if err != nil {
 		return err
 	}
 	c.KeepNotes()
@@ -106,6 +110,16 @@ func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 	}
 	c.KeepSaid(authorVerbatim)
 	return nil
+}
+
+// idle reports whether there is nothing to ask the model. Who tells it in their own words what to
+// look for may look for questions, too. What an assistant says counts where no episode keeps it,
+// and in an agent's own memory.
+func (b *Backend) idle(ctx context.Context, c *reconcile.Call) (bool, error) {
+	if b.config.Prompt+b.config.Instructions+c.Instructions != "" {
+		return false, nil
+	}
+	return c.Idle(ctx, b.config.FactsOnly || c.Partition.Kind == backends.PartitionAgent)
 }
 
 func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {

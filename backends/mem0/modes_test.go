@@ -129,7 +129,7 @@ func TestTwoStepThatIsNotUnderstoodStoresNothing(t *testing.T) {
 
 func TestTwoStepWithoutFactsAsksOnce(t *testing.T) {
 	b := open(t, steps(t, func(shown) []string { return nil }, nil))
-	require.Equal(t, 1, add(t, b, ann, user("hi")...).Usage.ModelCalls)
+	require.Equal(t, 1, add(t, b, ann, user("I saw a bird")...).Usage.ModelCalls)
 }
 
 func TestAdditiveOnlyAdds(t *testing.T) {

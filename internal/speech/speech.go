@@ -77,6 +77,22 @@ func Asked(text string) string {
 	return strings.Join(asked, " ")
 }
 
+// StatesOnce reports whether a text states one thing: one clause of it, whatever it asks beside it.
+func StatesOnce(text string) bool {
+	n := 0
+	for _, s := range sentence.FindAllString(strings.TrimSpace(text), -1) {
+		for _, clause := range several.Split(s, -1) {
+			if Classify(clause) == Statement {
+				n++
+			}
+		}
+	}
+	return n == 1
+}
+
+// several divides a sentence into clauses, and what may be a list of things into them.
+var several = regexp.MustCompile(`[,，;；:：、()（）—–…&+]|\b(?:and|but|so|because|or|who|which|that|while|also|with)\b|和|跟|与|而|但|还|也|并|又|所以|因为`)
+
 func isJSON(text string) bool {
 	return (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text))
 }

@@ -1,0 +1,73 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/speech"
+)
+
+// Idle reports whether a model has nothing to learn from what users say: they greet, thank, ask or
+// hand over code, and answer no question; or they say one thing, and the agent noted something down
+// in that turn. With answers, what assistants say counts as well. Notes, and wishes to forget, are
+// always asked about.
+func (c *Call) Idle(ctx context.Context, answers bool) (bool, error) {
+	if c.Author != "" || len(c.wishes) > 0 {
+		return false, nil
+	}
+	noted, err := c.notedTurns(ctx)
+	if err != nil {
+		return false, err
+	}
+	asked := false // by the assistant, right before
+	for _, u := range append(c.context[max(0, len(c.context)-1):len(c.context):len(c.context)], c.said...) {
+		said := code.ReplaceAllString(u.Text, "")
+		switch {
+		case u.Role != string(schema.User):
+			asked = speech.ClassifyAnswer(lastLine(said)) == speech.Question
+			if answers && u.learn && speech.ClassifyAnswer(said) == speech.Statement {
+				return false, nil
+			}
+			continue
+		case !u.learn:
+		case len(u.media) > 0, asked && replies.MatchString(said), instruction.MatchString(u.Text):
+			return false, nil
+		case speech.Classify(said) == speech.Statement && !(noted[u.Turn] && speech.StatesOnce(said)):
+			return false, nil
+		}
+		asked = false
+	}
+	return true, nil
+}
+
+var (
+	// code is what stands between fences, and lines that no person says.
+	code = regexp.MustCompile("(?s:```.*?(?:```|$))" + `|(?m:^.*(?:[{};]|:=|==|=>|</).*$)`)
+	// replies are words that state something behind a question alone.
+	replies = regexp.MustCompile(`(?i)^\W*(?:yes|yeah|yep|yup|no|nope|not|right|exactly|correct|sure|of course|ok(?:ay)?|please|go ahead|indeed|absolutely|never)\b|^(?:是|对|不|没|嗯|好|当然|可以|行|要)`)
+)
+
+// lastLine returns the last line of a text.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// notedTurns returns the turns of the session in which the agent noted something down.
+func (c *Call) notedTurns(ctx context.Context) (map[string]bool, error) {
+	known, err := c.statements(ctx)
+	turns := map[string]bool{}
+	for _, m := range known {
+		if o := m.Origin; o.Author == backends.AuthorAgent && o.Turn != "" && o.Session == c.Scope.SessionID {
+			turns[o.Turn] = true
+		}
+	}
+	return turns, err
+}
