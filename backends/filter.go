@@ -33,8 +33,8 @@ const (
 // Value: 18}, or from JSON-like values with [ParseFilter].
 //
 // Field names: id, kind, namespace, workspace, user_id, agent_id, session_id,
-// turn, role, speaker, author, trust, quality, observed, valid, created, updated,
-// expires, entity. Every other name is a key of Metadata; write "metadata.role" to reach
+// turn, role, speaker, author, trust, quality, standing, delicate, observed, valid,
+// created, updated, expires, entity. Every other name is a key of Metadata; write "metadata.role" to reach
 // a key with one of those names. entity is the list of [Memory.Entities].
 //
 // Numbers compare as float64, times as instants (a [time.Time] or an RFC 3339
@@ -218,6 +218,8 @@ func fits(field, value any) bool {
 		_, ok = instantOf(value)
 	case *float64:
 		_, ok = value.(float64)
+	case bool:
+		_, ok = value.(bool)
 	}
 	return ok
 }
@@ -228,12 +230,14 @@ func nameOf(field any) string {
 		return "time, such as 2026-03-07 or 2026-03-07T12:00:00Z"
 	case *float64:
 		return "number"
+	case bool:
+		return "truth value: true or false"
 	}
 	return "text"
 }
 
 // fieldOf returns how to read a field. A zero value of a memory's own fields counts as
-// absent.
+// absent, but for truth values.
 func fieldOf(name string) func(*Memory) (any, bool) {
 	if read, ok := fields[name]; ok {
 		return func(m *Memory) (any, bool) {
@@ -248,6 +252,8 @@ func fieldOf(name string) func(*Memory) (any, bool) {
 				}
 			case []string:
 				return v, len(v) > 0
+			case bool:
+				return v, true
 			}
 			return nil, false
 		}
@@ -274,6 +280,8 @@ var fields = map[string]func(*Memory) any{
 	"author":     func(m *Memory) any { return m.Origin.Author },
 	"trust":      func(m *Memory) any { return m.Trust() },
 	"quality":    func(m *Memory) any { return m.Quality },
+	"standing":   func(m *Memory) any { return m.Standing },
+	"delicate":   func(m *Memory) any { return m.Delicate },
 	"observed":   func(m *Memory) any { return m.Observed },
 	"valid":      func(m *Memory) any { return m.Valid },
 	"created":    func(m *Memory) any { return m.Created },

@@ -21,7 +21,7 @@ var day = time.Date(2026, 3, 7, 12, 0, 0, 0, time.UTC)
 func sample() *backends.Memory {
 	quality := 0.5
 	return &backends.Memory{
-		ID: "m1", Kind: backends.KindFact, Text: "likes tea", Quality: &quality, Observed: day, Created: day,
+		ID: "m1", Kind: backends.KindFact, Text: "likes tea", Quality: &quality, Standing: true, Observed: day, Created: day,
 		Scope: backends.Scope{UserID: "ann", AgentID: "bot", SessionID: "s1"},
 		Metadata: map[string]any{"city": "Hangzhou", "age": 41, "score": json.Number("2.5"), "vip": true, "tags": []any{"a", "b"}, "day": "2026-03-07", "role": "meta", "gone": nil,
 			backends.MetaEntities: []any{"Bob Dylan", "上海", "ＩＢＭ"}},
@@ -69,6 +69,9 @@ func TestFilterOperators(t *testing.T) {
 		"gt equal":                    {backends.Filter{Op: "gt", Field: "age", Value: 41}, false},
 		"gte":                         {backends.Filter{Op: "gte", Field: "age", Value: 41}, true},
 		"lt":                          {backends.Filter{Op: "lt", Field: "quality", Value: 0.6}, true},
+		"standing":                    {backends.Eq("standing", true), true},
+		"not delicate":                {backends.Eq("delicate", false), true},
+		"delicate":                    {backends.Eq("delicate", true), false},
 		"lte":                         {backends.Filter{Op: "lte", Field: "quality", Value: 0.5}, true},
 		"gt absent":                   {backends.Filter{Op: "gt", Field: "none", Value: 1}, false},
 		"time against time":           {backends.Filter{Op: "gte", Field: "observed", Value: day}, true},

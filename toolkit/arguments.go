@@ -91,3 +91,13 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	*n = number(min(max(f, 0), maxNumber))
 	return nil
 }
+
+// flag is a truth value, or what models send for one: a text with it.
+type flag bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *flag) UnmarshalJSON(b []byte) error {
+	v, err := strconv.ParseBool(strings.Trim(string(b), `" `))
+	*f = flag(v)
+	return err
+}

@@ -98,16 +98,24 @@ func (k *kit) showItem(it *backends.Item) string {
 
 type updateArguments struct {
 	ID      string `json:"id" jsonschema:"required"`
-	Content string `json:"content" jsonschema:"required"`
+	Content string `json:"content,omitempty"`
+
+	Standing *flag `json:"standing,omitempty"`
+	Delicate *flag `json:"delicate,omitempty"`
 }
 
 func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArguments) (string, error) {
-	content := strings.TrimSpace(a.Content)
-	id, version, err := k.allowed(ctx, UpdateMemory, scope, a.ID, &content)
-	if err != nil {
+	r := &backends.UpdateRequest{Scope: scope, Standing: (*bool)(a.Standing), Delicate: (*bool)(a.Delicate)}
+	if content := strings.TrimSpace(a.Content); content != "" {
+		r.Text = &content
+	} else if a.Standing == nil && a.Delicate == nil {
+		return "", refusef(k.text.missing, "content", k.text.tools[UpdateMemory].line("content"))
+	}
+	var err error
+	if r.ID, r.Version, err = k.allowed(ctx, UpdateMemory, scope, a.ID, r); err != nil {
 		return "", err
 	}
-	m, err := k.manager.Update(ctx, &backends.UpdateRequest{Scope: scope, ID: id, Text: &content, Version: version})
+	m, err := k.manager.Update(ctx, r)
 	if err != nil {
 		return "", fmt.Errorf("memory %q: %w", text.Truncate(bare(a.ID), 60), err)
 	}
@@ -172,9 +180,9 @@ func (k *kit) forget(ctx context.Context, scope backends.Scope, a *forgetArgumen
 }
 
 // allowed returns the id of the memory that is shown under one. It asks Config.Confirm, if there
-// is one, whether a tool may give it another text, or delete it if there is none, and returns the
+// is one, whether a tool may change it so, or delete it if change is nil, and returns the
 // version that it asked about, else 0.
-func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, shown string, content *string) (id string, version int64, err error) {
+func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, shown string, change *backends.UpdateRequest) (id string, version int64, err error) {
 	if id, err = k.idOf(ctx, scope, bare(shown)); err != nil || k.Confirm == nil {
 		return id, 0, err
 	}
@@ -183,9 +191,16 @@ func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, sh
 		return "", 0, fmt.Errorf("memory %q: %w", text.Truncate(id, 60), err)
 	}
 	c := backends.Change{Scope: scope, Delete: []backends.Memory{*m}}
-	if content != nil {
+	if change != nil {
 		after := m.Clone()
-		after.Text = *content
+		for _, set := range []struct{ to, from *bool }{{&after.Standing, change.Standing}, {&after.Delicate, change.Delicate}} {
+			if set.from != nil {
+				*set.to = *set.from
+			}
+		}
+		if change.Text != nil {
+			after.Text = *change.Text
+		}
 		c.Update, c.Delete = []backends.Edit{{Old: *m, New: after}}, nil
 	}
 	if err := k.confirm(tool).Ask(ctx, c); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/toolkit"
 )
@@ -433,4 +434,30 @@ func ExampleNew() {
 	// - [id-ann likes green tea] ann likes green tea <nil>
 	// Successfully recorded to memory:
 	// - added: [id-ann moved to Rome] ann moved to Rome <nil>
+}
+
+func TestAMemoryIsMarkedByTheTool(t *testing.T) {
+	b, err := mem0.New(t.Context(), &mem0.Config{Store: testkit.SQLite(t)})
+	require.NoError(t, err)
+	ann := backends.Scope{UserID: "ann"}
+	item, err := b.Remember(t.Context(), ann, "The user works nights.")
+	require.NoError(t, err)
+	id := item.Memory.ID
+	k := newKit(t, b)
+	for _, c := range []struct {
+		arguments          string
+		text               string
+		standing, delicate bool
+	}{
+		{`{"id":"` + id + `","standing":true}`, "The user works nights.", true, false},
+		{`{"id":"` + id + `","delicate":"true","content":" "}`, "The user works nights.", true, true},
+		{`{"id":"` + id + `","standing":"false","delicate":false,"content":"The user works days."}`, "The user works days.", false, false},
+	} {
+		require.Contains(t, k.call("update_memory", c.arguments), "Updated memory")
+		m, err := b.Get(t.Context(), &backends.GetRequest{Scope: ann, ID: id})
+		require.NoError(t, err)
+		require.Equal(t, []any{c.text, c.standing, c.delicate}, []any{m.Text, m.Standing, m.Delicate}, c.arguments)
+	}
+	require.Contains(t, k.call("update_memory", `{"id":"`+id+`"}`), "`content` is missing")
+	require.Contains(t, k.call("update_memory", `{"id":"`+id+`","standing":"perhaps"}`), "standing")
 }

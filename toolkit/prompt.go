@@ -71,9 +71,11 @@ error: Error retrieving memory`,
 thinking: Why this is worth remembering. It is not stored.
 content: What to remember: complete sentences that are clear without this conversation, with names and dates in full, one for each item.
 error: Error recording memory`,
-		UpdateMemory: `Replace the text of one memory that turned out to be wrong or incomplete. Its former text stays in its history.
+		UpdateMemory: `Replace the text of one memory that turned out to be wrong or incomplete, or say where it is shown. Its former text stays in its history.
 id: The id of the memory, as search_memory shows it in brackets.
-content: The whole new text.
+content: The whole new text; it may be left out beside standing or delicate.
+standing: true if it always applies, whatever is asked; false if it does not.
+delicate: true to show it only where a question is about it.
 error: Error updating memory`,
 		DeleteMemory: `Delete one memory. Use it only when the user asks for something to be forgotten.
 id: The id of the memory, as search_memory shows it in brackets.
@@ -183,9 +185,11 @@ error: 检索记忆时出错`,
 thinking: 为什么值得记住。该内容不会被存储。
 content: 要记住的内容：脱离本次对话也能看懂的完整句子，写全姓名和日期，每项一条。
 error: 写入记忆时出错`,
-		UpdateMemory: `改写一条有误或不完整的记忆。原来的内容会保留在历史中。
+		UpdateMemory: `改写一条有误或不完整的记忆，或说明它在何时显示。原来的内容会保留在历史中。
 id: 记忆的 id，即 search_memory 在方括号中显示的内容。
-content: 新的完整内容。
+content: 新的完整内容；只改 standing 或 delicate 时可以不填。
+standing: 无论问什么都适用时为 true，否则为 false。
+delicate: 只在问到时才显示则为 true。
 error: 更新记忆时出错`,
 		DeleteMemory: `删除一条记忆。仅在用户要求忘记某事时使用。
 id: 记忆的 id，即 search_memory 在方括号中显示的内容。

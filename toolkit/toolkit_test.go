@@ -153,7 +153,7 @@ func TestTheSchemas(t *testing.T) {
 			"limit":{"type":"integer","minimum":1,"maximum":50,"default":7,"description":"*"}} ["keywords"]`,
 		"add_memory": `{"thinking":{"type":"string","description":"*"},
 			"content":{"type":"array","items":{"type":"string"},"description":"*"}} ["thinking","content"]`,
-		"update_memory": `{"id":{"type":"string","description":"*"},"content":{"type":"string","description":"*"}} ["id","content"]`,
+		"update_memory": `{"id":{"type":"string","description":"*"},"content":{"type":"string","description":"*"},"standing":{"type":"boolean","description":"*"},"delicate":{"type":"boolean","description":"*"}} ["id"]`,
 		"delete_memory": `{"id":{"type":"string","description":"*"}} ["id"]`,
 		"grep_working_memory": `{"pattern":{"type":"string","description":"*"},"regex":{"type":"boolean","description":"*"},
 			"archives":{"type":"array","items":{"type":"string"},"description":"*"},

@@ -133,3 +133,24 @@ func TestAnAgentsNotesHaveMarks(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, resp.Items[0].Memory.Standing, "the model named no entry for it")
 }
+
+func TestANewTextHasNoWordsOfTheFormer(t *testing.T) {
+	b := open(t, with(answering(operations(`{"op":"add","text":"The user lives in Reykjavik.","standing":true,"about":["Iceland"]}`))), factsOnly)
+	id := add(t, b, ann, user("I live in Reykjavik.")...).Items[0].Memory.ID
+	text := "The user lives in Bergen."
+	m, err := b.Update(t.Context(), &backends.UpdateRequest{Scope: ann, ID: id, Text: &text})
+	require.NoError(t, err)
+	require.Equal(t, marks{standing: true}, marksOf(*m))
+}
+
+func TestMarksAreListed(t *testing.T) {
+	b := open(t, with(answering(operations(`{"op":"add","text":"The user lives in Oslo.","standing":true}`, `{"op":"add","text":"The user has debts.","delicate":true}`))), factsOnly)
+	add(t, b, ann, user("I live in Oslo and have debts.")...)
+	for field, want := range map[string]string{"standing": "The user lives in Oslo.", "delicate": "The user has debts."} {
+		f := backends.Eq(field, true)
+		list, err := b.List(t.Context(), &backends.ListRequest{Scope: ann, Filter: &f, Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, list.Memories, 1)
+		require.Equal(t, want, list.Memories[0].Text)
+	}
+}

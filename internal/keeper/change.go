@@ -118,6 +118,9 @@ func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.Upda
 		return batch, nil
 	}
 	rec.Text = text
+	if rec.Kind.Traits().Keywords { // they were those of the former text
+		rec.WhenToUse = ""
+	}
 	var err error
 	batch.Embedding, err = k.Embed(ctx, []*store.Record{rec}, nil)
 	return batch, err

@@ -130,15 +130,21 @@ func history(c *call, in idIn) (says string, out historyOut, err error) {
 
 type updateIn struct {
 	ID      string `json:"id" jsonschema:"the id of the memory, as search_memory and list_memories show it"`
-	Content string `json:"content" jsonschema:"the whole new text"`
+	Content string `json:"content,omitempty" jsonschema:"the whole new text; it may be left out beside standing or delicate"`
+
+	Standing *bool `json:"standing,omitempty" jsonschema:"whether it always applies, whatever is asked"`
+	Delicate *bool `json:"delicate,omitempty" jsonschema:"whether it is shown only where a question is about it"`
 }
 
 func update(c *call, in updateIn) (says string, m *backends.Memory, err error) {
-	content := strings.TrimSpace(in.Content)
-	if err := fits(content); err != nil {
-		return "", nil, err
+	r := &backends.UpdateRequest{Scope: c.Scope, ID: in.ID, Standing: in.Standing, Delicate: in.Delicate}
+	if content := strings.TrimSpace(in.Content); content != "" || in.Standing == nil && in.Delicate == nil {
+		r.Text = &content
+		if err := fits(content); err != nil {
+			return "", nil, err
+		}
 	}
-	m, err = c.Manager.Update(c, &backends.UpdateRequest{Scope: c.Scope, ID: in.ID, Text: &content})
+	m, err = c.Manager.Update(c, r)
 	return "", m, err
 }
 

@@ -21,7 +21,8 @@ export function openMemory(context, id, hit, refresh) {
       context.write && context.has('blocks') ? blocksOf(context) : [],
       m.supersedes && link(context, 'replaces', m.supersedes), m.superseded_by && link(context, 'replacedBy', m.superseded_by),
       turnOf(context, m), get(`${pathOf(id)}/history`, scope).then((answer) => answer.events)]);
-    return [h('p.meta', badge(t(m.kind)), m.superseded_by && badge(t('superseded'), 'late')), h('p.text.large', m.text),
+    const marks = ['standing', 'delicate'].filter((name) => m[name]).map((name) => badge(t(name)));
+    return [h('p.meta', badge(t(m.kind)), marks, m.superseded_by && badge(t('superseded'), 'late')), h('p.text.large', m.text),
       context.write && h('div.actions', button(t('edit'), () => edit(context, m, changed), { id: 'edit' }),
         button(t('delete'), () => askToDelete(context, m, refresh), { id: 'delete', class: 'danger' }),
         blocks.filter((b) => !b.read_only).map((b) => button(t('pinTo', { b: b.name }), () => pin(context, m, b), { class: 'pin' }))),
@@ -72,13 +73,16 @@ async function turnOf(context, m) {
 
 // edit asks for the text of m. What another has changed meanwhile is shown before it is replaced.
 function edit(context, m, changed) {
-  const write = (text, version) => call('PATCH', pathOf(m.id), context.scope, { text, version });
+  const write = (change, version) => call('PATCH', pathOf(m.id), context.scope, { ...change, version });
+  const former = { text: m.text, standing: !!m.standing, delicate: !!m.delicate };
+  const mark = (name) => h('input', { type: 'checkbox', id: name, checked: former[name] });
+  const standing = mark('standing'), delicate = mark('delicate');
   const field = h('textarea', { id: 'text', rows: 5, required: true, 'aria-label': t('edit') }, m.text);
   let { version } = m;
-  ask(t('edit'), field, t('save'), async () => {
+  ask(t('edit'), [field, h('label', standing, t('standingWhy')), h('label', delicate, t('delicateWhy'))], t('save'), async () => {
     try {
-      const after = await write(field.value.trim(), version);
-      toast(t('saved'), () => write(m.text, after.version).then(changed));
+      const after = await write({ text: field.value.trim(), standing: standing.checked, delicate: delicate.checked }, version);
+      toast(t('saved'), () => write(former, after.version).then(changed));
       changed();
     } catch (error) {
       if (error.code !== 'conflict') throw error;
