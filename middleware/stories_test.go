@@ -57,6 +57,28 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// failWithModel and failWithoutModel name the stories whose note is wrong, by their file. A story
+// that comes right has to leave the list.
+var failWithModel = []string{
+	"forget: The ex", "forget: 名字写错",
+	"needs: The cheaper one", "needs: 再找找其他的",
+	"orders: 代码注释用英文",
+	"smalltalk: How are you",
+	"stories: Small talk",
+	"yesno: A question that became a memory",
+}
+
+var failWithoutModel = []string{
+	"forget: Leaving the job", "forget: The canary word", "forget: The ex", "forget: The home address", "forget: 前男友",
+	"forget: 名字写错", "forget: 存款数字", "forget: 忘掉住址", "forget: 忘掉辞职的事", "forget: 暗号换了",
+	"needs: The cheaper one", "needs: 再找找其他的",
+	"orders: 代码注释用英文",
+	"smalltalk: A pizza place and a diagnosis", "smalltalk: How are you", "smalltalk: Someone else's secret", "smalltalk: 三月的天气",
+	"smalltalk: 别人的秘密", "smalltalk: 请假邮件",
+	"stories: A wrong number corrected", "stories: Asked before", "stories: Small talk", "stories: Sorry, I meant Tuesday",
+	"stories: The book that the assistant suggested", "stories: 助手推荐的餐厅", "stories: 说错了，是周二",
+}
+
 // openStory opens an empty store that goes by the clock of a story.
 type openStory func(t *testing.T, s *stories.Story) store.Store
 
@@ -68,9 +90,10 @@ func toldToRedis(t *testing.T, s *stories.Story) store.Store {
 	return testkit.Redis(t, nil, func(c *redisstore.Config) { c.Clock = s.Now })
 }
 
-// tell tells the stories of a file. It returns how many of them have notes that are right,
+// tell tells the stories of a file. The notes of all of them have to be right but of those that
+// fail, and these have to leave the list when they come right. It returns how many are right,
 // and how many there are.
-func tell(t *testing.T, open openStory, noModel bool, file string) (right, of float64) {
+func tell(t *testing.T, open openStory, noModel bool, failing []string, file string) (right, of float64) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	all, err := stories.Parse(strings.NewReader(string(text)))
