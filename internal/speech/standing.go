@@ -17,7 +17,7 @@ import (
 // of LoCoMo one is.
 func Standing(text string) bool {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "```")
-	if len(text) > maxQuestion {
+	if len(text) > maxQuestion || AsksToForget(text) {
 		return false
 	}
 	said, order := sentence.FindAllString(quotation.ReplaceAllString(text, "…"), -1), false
@@ -77,7 +77,7 @@ var (
 	opens       = regexp.MustCompile(`^(?:(?:please|pls|kindly|ok|okay|also|just|hey|hi|hello|now|well|oh|btw|fyi|by the way|for the record|just so you know|i (?:want|need|'d like|would like|ask|expect) you to|i'd (?:like|prefer|love)(?: it if)?(?: you)?(?: to)?|(?:can|could|would|will) you|you (?:can|may|should|must|have to)|(?:please )?(?:remember|note|keep in mind|know)(?: that)?|make sure (?:to|you)|(?:from (?:now|here)|going) (?:on|forward|forwards)|in (?:the )?future|for (?:all )?future answers)(?: |$)|(?:请|麻烦|拜托|记住|你|您|那|就|好的|对了|另外)+)`)
 	rathers     = regexp.MustCompile(`^(?:i(?:'d| would) (?:rather|prefer)(?: it)?(?: if| that)? you (?:didn't|did not|not|don't)|i (?:don't|do not) want you to) `)
 	// once are words of what is for now, for one text or supposed.
-	once   = regexp.MustCompile(`\b(?:this time|this once|just once|here|today|tonight|tomorrow|yesterday|right now|for now|haha|lol|drink and drive|if i|if you|suppose|used to|no longer|maybe|perhaps|might|don't know|not sure|i think|(?:in|for|of|to) (?:this|that|the) (?:\w+ )?(?:letter|e?mail|file|function|table|text|essay|report|article|paragraph|summary|code|poem|post|title|paper|draft|document|message|slides?|answer|question|one|next hour))\b|这次|这一?[段封篇份个张句]|下面|以下|今天|今晚|明天|昨天|现在(?:不|就|别)|可能|好像|也许|如果|要是|假如|以前|曾经|原来|哈哈|先别`)
+	once   = regexp.MustCompile(`\b(?:this time|this once|just once|here|today|tonight|tomorrow|yesterday|right now|for now|haha|lol|until|drink and drive|if i|if you|suppose|used to|no longer|maybe|perhaps|might|don't know|not sure|i think|(?:in|for|of|to) (?:this|that|the) (?:\w+ )?(?:letter|e?mail|file|function|table|text|essay|report|article|paragraph|summary|code|poem|post|title|paper|draft|document|message|slides?|answer|question|one|next hour))\b|这次|这一?[段封篇份个张句]|下面|以下|今天|今晚|明天|昨天|现在(?:不|就|别)|可能|好像|也许|如果|要是|假如|以前|曾经|原来|哈哈|先别|[到至](?:周|月|明|后天|下).{0,3}为?止?`)
 	retold = regexp.MustCompile(`\b(?:says?|tells?|wrote|writes|asks|asked)\b|\b(?:he|she|they|who|[a-z]+) (?:said|told (?:me|us|him|her|them))\b|\bi (?:said to|told (?:him|her|them))\b|(?:他|她|们|老师|老板|医生|公司|领导|朋友|妈|爸|书|小说|里).{0,6}(?:说|规定|要求|告诉)|听说|据说`)
 	// lasting says that an order is for later too.
 	lasting     = regexp.MustCompile(`\b(?:always|never|ever|from (?:now|here) on|going forward|in (?:the )?future|every time|each time|(?:in|for) all (?:of )?(?:your|future)|at all times|permanently|when(?:ever)? (?:i (?:ask|want|say|write|send|paste|talk)|you (?:give|answer|write|reply|show|talk|suggest|recommend|explain|quote|mention|code|translate)))\b|以后|今后|往后|从今|从现在(?:起|开始)|一直|始终|永远|总是|每次|每回|一律|的时候都`)
@@ -93,7 +93,7 @@ var (
 		`|i(?:'ve got| have| got) (?:an? )?(?:\w+ ){0,3}(?:allergy|allergies|intolerance|c(?:o?e)liac disease)` +
 		`|(?:i|we) (?:really |also |just |strictly |absolutely )?(?:don't|do not|never|can't|cannot|mustn't|must not|'m not allowed to) (?:ever )?(?:(?:eat|drink|touch|consume|tolerate|digest) (?:any )?[a-z]+|drink$|have (?:any )?(?:` + foods + `))` +
 		`|i(?:'m not allowed to|'m not supposed to) (?:eat|drink|have) [a-z]+|i (?:only eat|eat only|eat|keep|follow) (?:strictly |only )?(?:halal|kosher|vegan|vegetarian)|no (?:[a-z]+ ){1,3}for me$)`)
-	noLimit        = regexp.MustCompile(`allergic to (?:bad |mondays?|mornings?|work|people|meetings?|drama|nonsense|this|that)\b|\b(?:eat|drink|touch) (?:any )?(?:out|there|here|much|more|anything|enough|at|in|with|before|after|until|breakfast|lunch|dinner|that|this|it|well|on|alone|late|when|while|so|as|to|too|like|my|your|the|often|because)\b|no (?:thanks|problem|dessert|more|need|way|worries)\b`)
+	noLimit        = regexp.MustCompile(`(?:have|got) no\b|allergic to (?:bad |mondays?|mornings?|work|people|meetings?|drama|nonsense|this|that)\b|\b(?:eat|drink|touch) (?:any )?(?:out|there|here|much|more|anything|enough|at|in|with|before|after|until|breakfast|lunch|dinner|that|this|it|well|on|alone|late|when|while|so|as|to|too|like|my|your|the|often|because)\b|no (?:thanks|problem|dessert|more|need|way|worries)\b`)
 	chineseLimit   = regexp.MustCompile(`^我(?:(?:严重|从小|真的|也|天生|是)*(?:对.{1,10}|[^对是不没们妈爸哥弟姐妹友]{1,5})过敏(?:体质)?|(?:从来|从|一向|一直|向来|基本|平时|小|绝对|完全|就|都)*(?:不|不能|不可以|不敢|没法|忌)(?:吃|喝|碰|沾).{1,8}|(?:是|只|一直|常年)*(?:个|一个)?(?:纯|严格的?)?(?:素食.*|吃素的?|吃全素|吃斋|吃清真.*)|(?:有|是)?(?:乳糖|麸质|酒精)不耐受?.*)$`)
 	noChineseLimit = regexp.MustCompile(`[吃喝碰沾](?:了|亏|饭|早饭|午饭|晚饭|完|下|饱|惯|醋|苦|这|那)|价格|周一|上班|们|不过敏|想|试`)
 )
