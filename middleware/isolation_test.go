@@ -67,11 +67,11 @@ var isolationSeed = flag.Uint64("isolation.seed", 0, "seed of TestIsolation; 0 t
 // Many users do everything that a backend, a manager and the tools can do, each time with
 // an eye on what is not theirs.
 func TestIsolation(t *testing.T) {
-	operations := 30_000
+	operations := 10_000
 	if testkit.Raced() {
 		operations = 3_000
-	} else if testing.Short() {
-		operations = 10_000
+	} else if testkit.Long() {
+		operations = 30_000
 	}
 	seed := *isolationSeed
 	if seed == 0 {
