@@ -25,7 +25,7 @@ import (
 // mcp name it to the memory that they serve. It does nothing without a Folder.
 func (f *Flows) Place() backends.Place { return backends.Place{Name: "files", Forget: f.forget} }
 
-func (f *Flows) forget(ctx context.Context, r *backends.ForgetRequest, gone *backends.Receipt) (n int, err error) {
+func (f *Flows) forget(_ context.Context, r *backends.ForgetRequest, gone *backends.Receipt) (n int, err error) {
 	if f.cfg.Folder == nil {
 		return 0, nil
 	}

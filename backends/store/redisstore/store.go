@@ -19,7 +19,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // Config configures a [Store]. It is copied by [New].
@@ -70,7 +69,9 @@ func (c *Config) withDefaults() (Config, error) {
 	out.Retry = cmp.Or(out.Retry, defaultRetry)
 	out.ReplicaTimeout = cmp.Or(out.ReplicaTimeout, defaultReplicaTimeout)
 	out.Logger = cmp.Or(out.Logger, slog.Default())
-	out.Clock = work.Clock(out.Clock)
+	if out.Clock == nil {
+		out.Clock = backends.SystemClock
+	}
 	switch {
 	case !legalPrefix.MatchString(out.Prefix):
 		return out, fmt.Errorf("redisstore: prefix %q: %w: up to 64 letters, digits, dots, dashes and underscores",

@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/plan"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // Config are the settings of [Open]. The zero value is ready for use.
@@ -47,7 +46,9 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		out = *c
 	}
-	out.Clock = work.Clock(out.Clock)
+	if out.Clock == nil {
+		out.Clock = backends.SystemClock
+	}
 	out.BusyTimeout = cmp.Or(out.BusyTimeout, 5*time.Second)
 	out.ReadConns = cmp.Or(out.ReadConns, 4)
 	return out
