@@ -45,8 +45,8 @@
 // # The note
 //
 // What the search found is shown to the model in one message named "memory" in
-// front of the user's: fenced, one line a memory, best first, within a budget of
-// tokens. It is marked in schema.Message.Extra; it is never recorded, and the note
+// front of the user's: what day it is, what always applies of the user, and fenced, a
+// bullet each, the memories that the question needs, within a budget of tokens. It is marked in schema.Message.Extra; it is never recorded, and the note
 // of a former turn is taken out of the input.
 //
 // # The window

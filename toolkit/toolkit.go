@@ -20,7 +20,7 @@
 //
 // With Config.Backend, long-term memory. search_memory(keywords, limit) runs one search
 // for each keyword, several at a time, and shows what they found once each, in the
-// order of the keywords, as "- [id] date: text". Where one keyword fails, what the
+// order of the keywords, as "- [id] text (said day)". Where one keyword fails, what the
 // others found is shown all the same, with the failure below it.
 // add_memory(thinking, content) notes something down. The thinking is never stored: it
 // is there because models choose better what to note when they say why. Each entry of the content goes to the backend as a message

@@ -33,7 +33,7 @@ func changed(old, new string) string {
 	if from > 0 && conjunctions.MatchString(a[from-1]) {
 		alike--
 	}
-	if isComplement(a, from, to) && shared(a, b) >= max(alike, leastShared) {
+	if isComplement(a, to) && shared(a, b) >= max(alike, leastShared) {
 		return strings.Trim(strings.Join(a[from:to], " "), ",;")
 	}
 	return predicate(old)
@@ -84,9 +84,9 @@ func replaced(a, b []string) (from, to int) {
 
 func isName(w string) bool { return unicode.IsUpper([]rune(w)[0]) }
 
-// isComplement reports whether words of a statement stand for themselves: they are the end of
-// it, or a new part follows, and none of them turns the meaning.
-func isComplement(a []string, from, to int) bool {
+// isComplement reports whether words of a statement that end at a place stand for themselves:
+// they are the end of it, or a new part follows, and nothing before turns the meaning.
+func isComplement(a []string, to int) bool {
 	ends := to == len(a) || strings.HasSuffix(a[to-1], ",") || follows.MatchString(a[to])
 	return ends && !slices.ContainsFunc(a[:to], negations.MatchString)
 }

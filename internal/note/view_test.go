@@ -126,11 +126,9 @@ func TestWhatChangedIsShownByWholeWords(t *testing.T) {
 		{"用户养了一只猫", "用户养了两只猫", "养了一只猫"},
 	} {
 		for l, form := range map[backends.Language]string{backends.English: " (until 20 Nov 2026: %s)", backends.Chinese: "（之前：%s，至 2026年11月20日）"} {
-			want := ""
-			if c[2] != "" {
-				want = fmt.Sprintf(form, c[2])
-			} else if want = " (said 20 Nov 2026)"; l == backends.Chinese {
-				want = "（2026年11月20日说）"
+			want := fmt.Sprintf(form, c[2])
+			if c[2] == "" {
+				want = map[backends.Language]string{backends.English: " (said 20 Nov 2026)", backends.Chinese: "（2026年11月20日说）"}[l]
 			}
 			assert.Equal(t, "- "+c[1]+want, seen("2026-11-26", l).Bullet(ptr(after("2025-01-01", c[0], "2026-11-20", c[1])), ""))
 		}
