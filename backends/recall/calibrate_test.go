@@ -7,16 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudwego/eino/components/embedding"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/testkit"
 )
 
 // squeezed is an embedder whose cosines begin at a share of 1, as those of common models do.
@@ -143,4 +147,46 @@ func TestAnEmbedderThatIsSlowForManyTextsIsUsed(t *testing.T) {
 		}
 		require.Equal(t, []bool{true, false, false, false}, degraded)
 	})
+}
+
+// An embedder can only raise a score, whatever its cosines: what reaches a threshold by its words
+// reaches it with each.
+func TestAnEmbedderTakesNothingFromWords(t *testing.T) {
+	texts := []string{"Ann likes green tea", "Bob bought a green car", "the cat sleeps on the sofa", "安喜欢喝绿茶", "手机号是5550100", "we met in Oslo", "Where do we meet in Oslo?"}
+	drawn := func(text string) []float64 {
+		h := fnv.New64a()
+		h.Write([]byte(text))
+		rnd, v := rand.New(rand.NewPCG(h.Sum64(), 1)), make([]float64, 64)
+		for i := range v {
+			v[i] = rnd.NormFloat64()
+		}
+		return v
+	}
+	scores := func(options ...func(*Config)) map[string]float64 {
+		s, out := newStore(100), map[string]float64{}
+		r := newRanker(t, s, options...)
+		r.scales.Store(nil)
+		var memories []backends.Memory
+		for i, text := range texts {
+			memories = append(memories, backends.Memory{ID: fmt.Sprint(i), Kind: backends.KindEpisode, Text: text, Origin: backends.Origin{Role: "user"}})
+		}
+		embed(t, s, r, ann, nil, memories...)
+		for _, query := range []string{"likes green tea", "绿茶", "who met whom in Oslo?", "我的手机号", "the car of Bob"} {
+			for _, h := range search(t, r, ann, backends.SearchRequest{Query: query, TopK: len(texts)}) {
+				out[query+h.ID] = h.Score
+			}
+		}
+		return out
+	}
+	words := scores()
+	require.NotEmpty(t, words)
+	for name, e := range map[string]embedding.Embedder{
+		"a bag of words": hashed(512), "narrow": squeezed(0.81), "random": &testkit.Embedder{Vector: drawn}, "all alike": &testkit.Embedder{Vector: func(string) []float64 { return []float64{1, 0} }},
+	} {
+		raised := scores(withEmbedder("m", e))
+		for of, score := range words {
+			require.GreaterOrEqual(t, raised[of]+1e-9, score, "%s: %s", name, of)
+			require.LessOrEqual(t, raised[of], 1.0)
+		}
+	}
 }

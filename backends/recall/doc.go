@@ -97,7 +97,8 @@
 //
 //	Parts.Lexical = score / Σ idf(t)·(k1+1)     the share of what the query could attain
 //	Parts.Vector  = max(0, cosine)
-//	Score         = (Lexical + S + max(0, Vector-c)/(1-c)) / 2
+//	W             = Lexical + S
+//	Score         = W + (1 - W) · max(0, Vector-c)/(1-c) / 2
 //
 // S is what the signals of a memory itself add, and half of what others hand to it; the session
 // adds nothing.

@@ -43,9 +43,7 @@ func EmbedText(m *backends.Memory) string {
 		return ""
 	case kind.Named && m.WhenToUse != "" && m.Text != "":
 		return m.WhenToUse + ": " + m.Text
-	case kind.Keywords && m.Text != "":
-		return m.Text
-	case m.WhenToUse != "":
+	case !kind.Keywords && m.WhenToUse != "", m.Text == "":
 		return m.WhenToUse
 	case m.Origin.Speaker != "" && m.Text != "":
 		return m.Origin.Speaker + ": " + m.Text

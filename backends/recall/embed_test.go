@@ -38,8 +38,9 @@ func TestEmbedText(t *testing.T) {
 		"tea":                 {Text: "tea"},
 		"Ann: tea":            {Text: "tea", Origin: backends.Origin{Speaker: "Ann"}},
 		"thirsty":             {Text: "tea", WhenToUse: "thirsty"},
-		"kettle: boils water": {Kind: backends.KindTool, Text: "boils water", WhenToUse: "kettle"},                 // a name is no situation
-		"Ann likes tea":       {Kind: backends.KindPersonal, Text: "Ann likes tea", WhenToUse: "tea, drinks"},      // nor are keywords
+		"kettle: boils water": {Kind: backends.KindTool, Text: "boils water", WhenToUse: "kettle"},            // a name is no situation
+		"Ann likes tea":       {Kind: backends.KindPersonal, Text: "Ann likes tea", WhenToUse: "tea, drinks"}, // nor are keywords
+		"Ann: likes tea":      {Kind: backends.KindFact, Text: "likes tea", WhenToUse: "drinks", Origin: backends.Origin{Speaker: "Ann"}},
 		"":                    {Kind: backends.KindCore, Text: "tea", Origin: backends.Origin{Speaker: "no text"}}, // nothing looks for it
 	} {
 		require.Equal(t, want, EmbedText(&m))

@@ -194,7 +194,7 @@ func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []r
 		if value = min(value, states*value); !best.admits(value) {
 			return
 		}
-		if score := states * c.mean(c.shareOf(attainable), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
+		if score := states * c.raise(c.shareOf(attainable), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
 			best.offer(ranked{*c, value, score, states})
 		}
 	}
@@ -261,13 +261,13 @@ func (c *candidate) shareOf(attainable float64) float64 {
 	return min(1, share((c.own+c.lexical)/2, attainable))
 }
 
-// mean returns that of a lexical and a vector value, and the lexical one of a candidate
-// without a vector.
-func (c *candidate) mean(lexical, vector float64) float64 {
+// raise returns a lexical value raised by a vector value, and the lexical one of a candidate without a
+// vector: no embedder takes from a memory what its words have.
+func (c *candidate) raise(lexical, vector float64) float64 {
 	if c.cosine == noVector {
 		return lexical
 	}
-	return (lexical + vector) / 2
+	return lexical + (1-lexical)*vector/2
 }
 
 // share returns x / of, and 0 where there is nothing to have a share of.

@@ -172,7 +172,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 			v := 6 * s
 			cos, ok := cosines[m.ID]
 			if ok {
-				v, s = v+0.3*(cos-sum/n)/deviation, (s+cos)/2
+				v, s = v+0.3*(cos-sum/n)/deviation, s+(1-s)*cos/2
 			}
 			if (lexical[m.ID] > 0 || cos > 0) && s >= q.Threshold {
 				value[m.ID], score[m.ID] = v, s
@@ -234,8 +234,8 @@ func TestFusionAndReranking(t *testing.T) {
 		require.Equal(t, []string{"both", "words", "near"}, ids(hits))
 		require.InDelta(t, both, hits[0].Parts.Lexical, 1e-9)
 		require.InDelta(t, 0.8, hits[0].Parts.Vector, 1e-6)
-		require.InDelta(t, (both+0.8)/2, hits[0].Score, 1e-6)
-		require.InDelta(t, words/2, hits[1].Score, 1e-6)
+		require.InDelta(t, both+(1-both)*0.8/2, hits[0].Score, 1e-6)
+		require.InDelta(t, words, hits[1].Score, 1e-6)
 		require.InDelta(t, 0.4, hits[2].Score, 1e-6)
 	})
 	t.Run("the reranker orders the pool", func(t *testing.T) {
