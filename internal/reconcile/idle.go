@@ -39,7 +39,7 @@ func (c *Call) Idle(ctx context.Context, answers bool) (bool, error) {
 		case !u.learn:
 		case len(u.media) > 0, asked && replies.MatchString(said), instruction.MatchString(u.Text):
 			return false, nil
-		case speech.Classify(said) == speech.Statement && !(noted[u.Turn] && speech.StatesOnce(said)):
+		case speech.Classify(said) == speech.Statement && (!noted[u.Turn] || !speech.StatesOnce(said)):
 			return false, nil
 		}
 		asked = false
