@@ -27,6 +27,7 @@ func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
 		var request struct {
 			Messages []struct{ Role, Content string }
 			Tools    []json.RawMessage
+			Format   json.RawMessage `json:"response_format"`
 		}
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -37,7 +38,7 @@ func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
 			shown.WriteString(m.Content)
 		}
 		answer := shown.String()
-		if len(request.Tools) == 1 { // learning: agents are given two
+		if len(request.Tools) == 1 || request.Format != nil { // learning: agents are given two tools
 			answer = `{"operations":[]}`
 			if strings.Contains(shown.String(), "Hangzhou") {
 				answer = `{"operations":[{"op":"add","text":"Ann lives in Hangzhou","sources":[1]}]}`

@@ -168,6 +168,9 @@ func (r *Run) ask(ctx context.Context, q *Question, a *answerForm, read func(*sc
 		if cutOff(out) {
 			err = ErrTruncated
 		} else if err = read(out); err == nil {
+			if a != nil {
+				r.model.takes(ctx, by)
+			}
 			return nil
 		}
 		if try == 2 {

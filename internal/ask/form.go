@@ -72,7 +72,7 @@ func (m *Model) form() form {
 	return max(m.first, forms.of[m.key])
 }
 
-// takes remembers the form that the model took after it had refused or ignored others, and
+// takes remembers the form that the model answered in after it had refused or ignored others, and
 // reports it once.
 func (m *Model) takes(ctx context.Context, f form) {
 	forms.Lock()
@@ -90,9 +90,6 @@ func (m *Model) takes(ctx context.Context, f form) {
 func (m *Model) generate(ctx context.Context, q *Question, user string, a *answerForm, by form) (*schema.Message, form, error) {
 	for ; ; by++ {
 		out, err := m.askBy(ctx, by, q, user, a)
-		if err == nil && a != nil {
-			m.takes(ctx, by)
-		}
 		if err == nil || a == nil || by == prompted || !fault.MayBeForm(err) {
 			return out, by, err
 		}
