@@ -180,7 +180,7 @@ func TestWhatAModelIsShownCountsAsUsed(t *testing.T) {
 	_, err = facts.Search(t.Context(), &backends.SearchRequest{Scope: lab, Query: "ann"}) // a program's own search
 	require.NoError(t, err)
 
-	mem := open(t, &middleware.Config{Backend: both})
+	mem := open(t, &middleware.Config{Backend: both, WholeTokens: -1})
 	_, m := ask(t, middleware.WithScope(t.Context(), lab), mem, "How does one sell tea in the market?", testkit.Call("1", "search_memory", `{"keywords":["tea"]}`), testkit.Text("ok"))
 	require.Contains(t, noteIn(m.Calls()[0]), "ann sells tea")
 	require.NoError(t, mem.Close(context.Background()))

@@ -30,7 +30,6 @@ func serve(t *testing.T, reply func(model, rules, said string, learns bool) stri
 		var in struct {
 			Model    string
 			Messages []struct{ Content string }
-			Form     *struct{} `json:"response_format"`
 		}
 		body, _ := io.ReadAll(r.Body)
 		if json.Unmarshal(body, &in) != nil || len(in.Messages) != 2 {
@@ -41,7 +40,7 @@ func serve(t *testing.T, reply func(model, rules, said string, learns bool) stri
 		if in.Model == "uncounted" {
 			counted = 0
 		}
-		said := reply(in.Model, in.Messages[0].Content, in.Messages[1].Content, in.Form != nil)
+		said := reply(in.Model, in.Messages[0].Content, in.Messages[1].Content, strings.Contains(in.Messages[1].Content, "<new_messages>"))
 		message := map[string]any{"role": "assistant", "content": said}
 		if said == "" {
 			w.WriteHeader(http.StatusBadRequest)

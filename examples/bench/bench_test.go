@@ -153,7 +153,7 @@ func TestLocomoAnchors(t *testing.T) {
 func evidenceAt(t *testing.T, conversations []trial.Conversation, budget int) float64 {
 	var shown trial.Scores
 	require.NoError(t, remember(t.Context(), conversations, func(backend backends.Backend) (err error) {
-		cfg := &middleware.Config{Backend: backend, NoteTokens: budget}
+		cfg := &middleware.Config{Backend: backend, NoteTokens: budget, WholeTokens: -1}
 		shown, err = askAll(t.Context(), cfg, (&arm{"", conversations}).questions())
 		return err
 	}))

@@ -31,7 +31,7 @@ func printEvidence(ctx context.Context, b *bench, arms []arm) error {
 	for _, a := range arms {
 		err := remember(ctx, a.conversations, func(backend backends.Backend) error {
 			for _, budget := range budgets {
-				notes, err := askAll(ctx, &middleware.Config{Backend: backend, NoteTokens: budget}, a.questions())
+				notes, err := askAll(ctx, &middleware.Config{Backend: backend, NoteTokens: budget, WholeTokens: -1}, a.questions())
 				if err != nil {
 					return err
 				}

@@ -51,7 +51,7 @@ func printNotes(ctx context.Context, b *bench) (err error) {
 	questions := sorted(conversations)
 	return remember(ctx, conversations, func(backend backends.Backend) error {
 		for _, threshold := range thresholds {
-			all, err := askAll(ctx, &middleware.Config{Backend: backend, Threshold: threshold}, questions)
+			all, err := askAll(ctx, &middleware.Config{Backend: backend, Threshold: threshold, WholeTokens: -1}, questions)
 			if err != nil {
 				return err
 			}

@@ -61,7 +61,7 @@ func (c turnsCost) since(begin turnsCost) turnsCost {
 
 // With -v it logs the costs that README.md shows.
 func TestWhatTenTurnsCost(t *testing.T) {
-	const header = "user: ## Relevant memories"
+	const header = "user: Today is "
 	const answer = "All right. Tell me if there is anything else that I can do for you."
 	for _, tt := range []struct {
 		name  string
@@ -69,10 +69,10 @@ func TestWhatTenTurnsCost(t *testing.T) {
 		calls bool      // the agent's model calls a memory tool in each turn
 		most  turnsCost // of the replies
 	}{
-		{"static_control", modes.StaticControl, false, turnsCost{10, 4800, 10, 10}},
-		{"both, no tool is called", modes.Both, false, turnsCost{10, 9200, 10, 10}},
+		{"static_control", modes.StaticControl, false, turnsCost{10, 5600, 10, 10}},
+		{"both, no tool is called", modes.Both, false, turnsCost{10, 10100, 10, 10}},
 		// A search is one request more, and add_memory a call of the model and two requests.
-		{"both, a tool is called in each turn", modes.Both, true, turnsCost{25, 26500, 25, 25}},
+		{"both, a tool is called in each turn", modes.Both, true, turnsCost{25, 28500, 20, 25}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := t.Context()
@@ -138,7 +138,7 @@ func TestWhatTenTurnsCost(t *testing.T) {
 					notes += strings.Count(prompt, header)
 					last = prompt
 				}
-				require.Equal(t, session == 1, notes >= 5, "each question has a note, and nothing has one before anything is known")
+				require.Equal(t, session == 1 || tt.calls, notes >= 5, "each question has a note, and nothing has one before anything is known")
 				replies = spent().since(begin)
 				require.NoError(t, mem.Flush(ctx))
 				learning = spent().since(begin).since(replies)

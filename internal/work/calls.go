@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -79,24 +80,26 @@ func Recover(what string, err *error) {
 	}
 }
 
-// IDs returns a source of ids: a program's own, or without one backends.NewID.
-func IDs(ids backends.IDSource) backends.IDSource { return orOwn("Config.IDs", ids, backends.NewID) }
+// IDs returns a source of ids: a program's own, or without one backends.NewID. In the place of an
+// empty id stands one of the latter.
+func IDs(ids backends.IDSource) backends.IDSource {
+	return orOwn("Config.IDs", ids, backends.NewID, func(id string) bool { return id != "" })
+}
 
 // Clock returns a clock: a program's own, or without one backends.SystemClock.
 func Clock(clock backends.Clock) backends.Clock {
-	return orOwn("Config.Clock", clock, backends.SystemClock)
+	return orOwn("Config.Clock", clock, backends.SystemClock, func(time.Time) bool { return true })
 }
 
 // orOwn returns a program's function, in whose place own answers where it panics, or returns
-// nothing: whoever called it goes on, and the program's log says so.
-func orOwn[F ~func() T, T comparable](what string, theirs, own F) F {
+// something unusable: whoever called it goes on, and the program's log says so.
+func orOwn[F ~func() T, T any](what string, theirs, own F, usable func(T) bool) F {
 	if theirs == nil {
 		return own
 	}
 	return func() (value T) {
-		var none T
 		err := Catch(what, func() error {
-			if value = theirs(); value == none {
+			if value = theirs(); !usable(value) {
 				return errors.New("nothing was returned")
 			}
 			return nil
