@@ -179,3 +179,16 @@ func TestWhereEverythingIsAskedAbout(t *testing.T) {
 		require.Len(t, m.Calls(), c.calls, name)
 	}
 }
+
+// A sentence is no code for its marks: what it states is learnt.
+func TestSentencesWithMarksOfCodeAreAskedAbout(t *testing.T) {
+	for _, said := range []string{
+		"I moved to Lisbon; my new job starts on Monday.", "My salary went from 3k => 4k, finally.", "The kids {Mia and Leo} start school in May.",
+		"我搬到杭州了；新工作下周一开始。", "写错了，他叫陈建业。", "Correction: her name is Miko.", "My email changed;",
+	} {
+		m := answering(operations())
+		b := open(t, with(m))
+		add(t, b, ann, user(said)...)
+		require.Len(t, m.Calls(), 1, said)
+	}
+}

@@ -70,13 +70,16 @@ func (w *world) get() *profile.Value[person] {
 	return v
 }
 
+// said begins what a user says: JSON alone is no statement.
+const said = "I say: "
+
 // say has the user say something, of which the model makes the operations that stand in it as
 // JSON. It returns what became of them.
 func (w *world) say(ops ...object) *backends.AddResponse {
 	w.t.Helper()
 	w.n++
 	resp, err := w.backend.Add(w.t.Context(), &backends.AddRequest{Scope: ann, Messages: []backends.Message{{
-		ID: fmt.Sprint("m", w.n), Time: w.clock.Advance(time.Hour), Message: schema.UserMessage(asJSON(w.t, append([]object{}, ops...))),
+		ID: fmt.Sprint("m", w.n), Time: w.clock.Advance(time.Hour), Message: schema.UserMessage(said + asJSON(w.t, append([]object{}, ops...))),
 	}}})
 	require.NoError(w.t, err)
 	return resp
@@ -91,7 +94,7 @@ func scripted(ctx context.Context, in []*schema.Message, opts *model.Options) (*
 			Text string
 		}
 		if json.Unmarshal([]byte(line), &m) == nil && m.N != nil {
-			ops = m.Text
+			ops = strings.TrimPrefix(m.Text, said)
 		}
 	}
 	return testkit.Call("1", opts.Tools[0].Name, `{"operations":`+ops+`}`)(ctx, in, opts)
@@ -161,17 +164,17 @@ func TestTheLastStatementWins(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		start := clock.Now()
 		want, last := map[string]any{}, map[string]int{}
-		for _, said := range r.Perm(200) {
+		for _, at := range r.Perm(200) {
 			name := []string{"name", "city", "age", "plan"}[r.IntN(4)]
-			value := map[string]any{"name": fmt.Sprint("Ann ", said), "city": fmt.Sprint("town ", said), "age": said % 100, "plan": []string{"free", "pro"}[said%2]}[name]
-			message := backends.Message{ID: fmt.Sprint("m", said), Time: start.Add(time.Duration(said) * time.Minute), Message: schema.UserMessage(
-				asJSON(t, []object{{"op": "add", "text": fmt.Sprintf("Statement %d about the %s is %v.", said, name, value), "field": name, "value": value}}))}
+			value := map[string]any{"name": fmt.Sprint("Ann ", at), "city": fmt.Sprint("town ", at), "age": at % 100, "plan": []string{"free", "pro"}[at%2]}[name]
+			message := backends.Message{ID: fmt.Sprint("m", at), Time: start.Add(time.Duration(at) * time.Minute), Message: schema.UserMessage(
+				said + asJSON(t, []object{{"op": "add", "text": fmt.Sprintf("Statement %d about the %s is %v.", at, name, value), "field": name, "value": value}}))}
 			for range 1 + r.IntN(2) {
 				_, err := w.backend.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: []backends.Message{message}, IdempotencyKey: message.ID})
 				require.NoError(t, err)
 			}
-			if said >= last[name] {
-				last[name], want[name] = said, value
+			if at >= last[name] {
+				last[name], want[name] = at, value
 			}
 		}
 		var got map[string]any

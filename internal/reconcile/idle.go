@@ -37,7 +37,7 @@ func (c *Call) Idle(ctx context.Context, answers bool) (bool, error) {
 			}
 			continue
 		case !u.learn:
-		case len(u.media) > 0, asked && replies.MatchString(said), instruction.MatchString(u.Text):
+		case len(u.media) > 0, asked && replies.MatchString(said), instruction.MatchString(u.Text), speech.Corrects(said):
 			return false, nil
 		case speech.Classify(said) == speech.Statement && (!noted[u.Turn] || !speech.StatesOnce(said)):
 			return false, nil
@@ -48,8 +48,9 @@ func (c *Call) Idle(ctx context.Context, answers bool) (bool, error) {
 }
 
 var (
-	// code is what stands between fences, and lines that no person says.
-	code = regexp.MustCompile("(?s:```.*?(?:```|$))" + `|(?m:^.*(?:[{};]|:=|==|=>|</).*$)`)
+	// code is what stands between fences, and lines that no person says. A doubtful line is none:
+	// at worst it costs a call.
+	code = regexp.MustCompile("(?s:```.*?(?:```|$))" + `|(?m:^.*[(=<].*[{};]\s*$)`)
 	// replies are words that state something behind a question alone.
 	replies = regexp.MustCompile(`(?i)^\W*(?:yes|yeah|yep|yup|no|nope|not|right|exactly|correct|sure|of course|ok(?:ay)?|please|go ahead|indeed|absolutely|never)\b|^(?:是|对|不|没|嗯|好|当然|可以|行|要)`)
 )

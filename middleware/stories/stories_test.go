@@ -82,7 +82,7 @@ func TestScriptedModel(t *testing.T) {
 // Without a model the words themselves are found, and nothing says what they replace.
 func TestWithoutModel(t *testing.T) {
 	note := run(t, moved, nil)
-	require.Contains(t, note.Text, "I moved to Oslo last week.")
+	require.Contains(t, note.Text, "I moved to Oslo last week (16 Nov to 22 Nov).")
 	require.NotContains(t, note.Wrong, "stale: lives in Bergen")
 }
 
