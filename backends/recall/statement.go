@@ -67,13 +67,11 @@ func (f *field) statingWeight(c *candidate) float64 {
 	if !f.stating {
 		return 1
 	}
-	s := notRead
+	states := f.x.states
 	if c.slot == notIndexed {
-		s = statingOf(c.doc.memory, true)
-	} else {
-		s = f.x.states(c.slot)
+		states = func(int32) stating { return statingOf(c.doc.memory, true) }
 	}
-	switch s {
+	switch states(c.slot) {
 	case repeats:
 		return repeatsWeight
 	case statesNothing:
