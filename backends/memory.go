@@ -19,7 +19,7 @@ type Memory struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
 	// WhenToUse is the situation in which Text helps; indexed with it. Of a fact it is up to eight
-	// words by which people would ask for it, which count less than those of Text.
+	// words by which people would ask for it, each of which counts half of one of Text.
 	WhenToUse string `json:"when_to_use,omitempty"`
 
 	// Standing says that the memory always applies, whatever is asked: how to answer, a name, a
@@ -194,7 +194,7 @@ type KindTraits struct {
 	// embedded alone: a question resembles it more than it resembles the advice.
 	Named bool
 	// Keywords stand in WhenToUse, and say nothing that the text does not: the text alone is
-	// embedded, and memories that differ in keywords alone are duplicates.
+	// embedded, their words count half, and memories that differ in keywords alone are duplicates.
 	Keywords bool
 	// Experience memories come from what agents did, and live in a workspace: [Join] leaves
 	// them to its second backend.

@@ -53,16 +53,21 @@ const mostRemembered = 4096
 // count returns the distinct terms of texts in order of first appearance, and how many there
 // are with repeats.
 func (a *analyzer) count(texts ...string) (terms []queryTerm, length int) {
+	return a.counted(func(r *reader) bag { return r.read(texts...) })
+}
+
+// counted is count of what read analyses with one of the readers.
+func (a *analyzer) counted(read func(*reader) bag) (terms []queryTerm, length int) {
 	r, _ := a.readers.Get().(*reader)
 	if r == nil || len(r.vocabulary.terms) > mostRemembered {
 		r = newReader(a, newVocabulary())
 	}
 	defer a.readers.Put(r)
-	read := r.read(texts...)
-	for _, t := range read.terms {
+	found := read(r)
+	for _, t := range found.terms {
 		terms = append(terms, queryTerm{r.vocabulary.terms[t.term], float64(t.count)})
 	}
-	return terms, int(read.length)
+	return terms, int(found.length)
 }
 
 // noTerm is the number of a word that is not indexed.
@@ -75,18 +80,35 @@ func newReader(a *analyzer, v *vocabulary) *reader {
 // termCount is a term of a text, by its number, and how often it occurs there.
 type termCount struct{ term, count int32 }
 
-// bag is an analysed text: its distinct terms in order of first appearance.
+// bag is an analysed text: its distinct terms in order of first appearance. That of a memory
+// counts in halves.
 type bag struct {
 	terms  []termCount
 	length int32 // terms, repeats included
 }
 
+// whole is how many halves a term counts that is no keyword.
+const whole = 2
+
 // indexed returns the texts of a memory that are searched: who said it, when it was said,
 // when it helps, and what it says. When it helps counts twice: a question describes the
 // situation that its author is in, and resembles a description of that situation more than
-// it resembles the advice.
-func indexed(m *backends.Memory) []string {
-	return []string{m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.WhenToUse, m.Text}
+// it resembles the advice. Keywords of a fact only stand for other words of it, and count half.
+func indexed(m *backends.Memory) (texts []string, keywords string) {
+	texts = []string{m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.WhenToUse, m.Text}
+	if m.Kind.Traits().Keywords {
+		return slices.Delete(texts, 2, 4), m.WhenToUse
+	}
+	return texts, ""
+}
+
+// memory analyses what is searched of a memory, and counts it in halves.
+func (r *reader) memory(m *backends.Memory) bag {
+	texts, keywords := indexed(m)
+	r.scan(texts...)
+	full := len(r.sequence)
+	r.more(keywords)
+	return r.count(full)
 }
 
 // spokenDate returns the month in which a memory was observed, in UTC and as a question would
@@ -108,12 +130,17 @@ func spokenDate(m *backends.Memory) string {
 // read analyses texts as one.
 func (r *reader) read(texts ...string) bag {
 	r.scan(texts...)
-	return r.count()
+	return r.count(0)
 }
 
 // scan sets the sequence to the terms of texts, in order.
 func (r *reader) scan(texts ...string) {
 	r.sequence = r.sequence[:0]
+	r.more(texts...)
+}
+
+// more adds the terms of texts to the sequence.
+func (r *reader) more(texts ...string) {
 	for _, text := range texts {
 		if isASCII(text) {
 			r.folded(text)
@@ -133,14 +160,15 @@ func isASCII(s string) bool {
 	return all < utf8.RuneSelf
 }
 
-// count counts the terms of the sequence, with a hash table of more than twice as many
-// cells: the numbers of terms are hashes already, because those of frequent terms are small.
-func (r *reader) count() bag {
+// count counts the terms of the sequence, each of the first so many as [whole], the rest as one.
+// It uses a hash table of more than twice as many cells: the numbers of terms are hashes
+// already, because those of frequent terms are small.
+func (r *reader) count(full int) bag {
 	size := 1 << bits.Len(uint(2*len(r.sequence)))
 	r.cells = slices.Grow(r.cells[:0], size)[:size]
 	clear(r.cells)
 	r.counted = r.counted[:0]
-	for _, n := range r.sequence {
+	for i, n := range r.sequence {
 		at := int(n) & (size - 1)
 		for r.cells[at] != 0 && r.counted[r.cells[at]-1].term != n {
 			at = (at + 1) & (size - 1)
@@ -149,9 +177,11 @@ func (r *reader) count() bag {
 			r.counted = append(r.counted, termCount{term: n})
 			r.cells[at] = int32(len(r.counted))
 		}
-		r.counted[r.cells[at]-1].count++
+		if r.counted[r.cells[at]-1].count++; i < full {
+			r.counted[r.cells[at]-1].count += whole - 1
+		}
 	}
-	return bag{terms: slices.Clone(r.counted), length: int32(len(r.sequence))}
+	return bag{terms: slices.Clone(r.counted), length: int32(len(r.sequence) + (whole-1)*full)}
 }
 
 // folded adds the terms of a text that is folded in width, in order. It finds the words

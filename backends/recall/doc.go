@@ -48,7 +48,8 @@
 // The speaker of a memory, the month of what was said, WhenToUse and Text, and the query are
 // cut into words (UAX #29), folded in width (NFKC) and case, rid of the stop words of their
 // language and stemmed; scripts without spaces, Chinese above all, and Hangul become
-// characters and pairs of neighbours. The words of WhenToUse count twice. A memory D then
+// characters and pairs of neighbours. The words of WhenToUse count twice, and half
+// where they are keywords of a fact ([backends.KindTraits]). A memory D then
 // scores, for each term t of the query Q,
 //
 //	idf(t) · f·(k1+1) / (f + k1·(1 - b + b·|D|/mean|D|))     f: how often t occurs in D

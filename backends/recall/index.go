@@ -274,7 +274,7 @@ func (x *index) prepare(c *store.ChangeSet, readers []*reader) []doc {
 		run(func() {
 			for i := from; i < to; i++ {
 				if m := &c.Records[i].Memory; !m.Kind.Traits().InPrompt {
-					docs[i].text = r.read(indexed(m)...)
+					docs[i].text = r.memory(m)
 				}
 			}
 		})

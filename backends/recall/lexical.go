@@ -21,13 +21,13 @@ type lexicon struct {
 	built      bool
 	lists      [][]posting // number of a term → memories that hold it, in no order; may be shorter than the vocabulary
 	emptied    []int32     // numbers of terms that may be held by no memory any more
-	lengths    []int32     // slot → terms of the memory, repeats included
+	lengths    []int32     // slot → terms of the memory in halves, repeats included
 	memories   int
 	total      int64 // sum of lengths
 	postings   int64 // in all lists
 }
 
-type posting struct{ slot, count int32 }
+type posting struct{ slot, count int32 } // counted in halves: see bag
 
 func newLexicon() *lexicon { return &lexicon{vocabulary: newVocabulary()} }
 
@@ -237,7 +237,7 @@ func (x *lexicon) score(terms []weighedTerm, docs []doc, scores []float64, match
 			if scores[e.slot] == 0 {
 				matched = append(matched, e.slot)
 			}
-			count := float64(e.count)
+			count := float64(e.count) / whole
 			scores[e.slot] += weight * count / (count + base + perTerm*float64(x.lengths[e.slot]))
 		}
 	}

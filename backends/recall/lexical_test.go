@@ -421,21 +421,25 @@ func TestIndexedText(t *testing.T) {
 	at := time.Date(2023, 5, 8, 13, 56, 0, 0, time.FixedZone("", 0))
 	r := testReader(t)
 	for _, c := range []struct {
-		name string
-		m    backends.Memory
-		want string
+		name     string
+		m        backends.Memory
+		want     string
+		keywords string
 	}{
-		{"text alone", backends.Memory{Text: "tea"}, "tea"},
+		{"text alone", backends.Memory{Text: "tea"}, "tea", ""},
 		{"all parts", backends.Memory{Text: "tea", WhenToUse: "thirsty", Observed: at, Origin: backends.Origin{Speaker: "Ann"}},
-			"Ann May 2023 thirsty thirsty tea"},
-		{"in UTC", backends.Memory{Text: "tea", Observed: at.In(time.FixedZone("", 14*3600))}, "May 2023 tea"},
-		{"experience has no date", backends.Memory{Kind: backends.KindTask, Text: "tea", Observed: at}, "tea"},
-		{"nor have tools", backends.Memory{Kind: backends.KindTool, Text: "tea", Observed: at}, "tea"},
-		{"facts have", backends.Memory{Kind: backends.KindFact, Text: "tea", Observed: at}, "May 2023 tea"},
-		{"Chinese", backends.Memory{Text: "绿茶", Observed: at}, "May 2023 2023年5月 绿茶"},
+			"Ann May 2023 thirsty thirsty tea", ""},
+		{"in UTC", backends.Memory{Text: "tea", Observed: at.In(time.FixedZone("", 14*3600))}, "May 2023 tea", ""},
+		{"experience has no date", backends.Memory{Kind: backends.KindTask, Text: "tea", Observed: at}, "tea", ""},
+		{"nor have tools", backends.Memory{Kind: backends.KindTool, Text: "tea", Observed: at}, "tea", ""},
+		{"facts have", backends.Memory{Kind: backends.KindFact, Text: "tea", Observed: at}, "May 2023 tea", ""},
+		{"keywords of a fact", backends.Memory{Kind: backends.KindFact, Text: "tea", WhenToUse: "drink", Origin: backends.Origin{Speaker: "Ann"}}, "Ann tea", "drink"},
+		{"Chinese", backends.Memory{Text: "绿茶", Observed: at}, "May 2023 2023年5月 绿茶", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, r.terms(c.want), r.terms(indexed(&c.m)...))
+			texts, keywords := indexed(&c.m)
+			require.Equal(t, r.terms(c.want), r.terms(texts...))
+			require.Equal(t, c.keywords, keywords)
 		})
 	}
 }
@@ -463,4 +467,27 @@ func TestVocabularyReusesNumbers(t *testing.T) {
 			require.LessOrEqual(t, v.size(), 6)
 		}
 	})
+}
+
+// A fact that says the word of a query comes before one that has it as a keyword, which is
+// found, too, whether it is indexed or not learnt yet. Experience keeps its double weight.
+func TestKeywordsOfAFactCountLessThanItsText(t *testing.T) {
+	at := start.Add(time.Hour) // newer, so a tie would go to it
+	says := backends.Memory{ID: "says", Kind: backends.KindFact, Text: "Ann's recipe is old", Observed: start}
+	for _, kind := range []backends.Kind{backends.KindFact, backends.KindPersonal} {
+		about := backends.Memory{ID: "about", Kind: kind, Text: "Ann eats lentils", WhenToUse: "recipe", Observed: at}
+		twice := backends.Memory{ID: "twice", Kind: kind, Text: "Ann eats rice", WhenToUse: "recipe, recipe food", Observed: at}
+		s := newStore(1)
+		r := newRanker(t, s)
+		apply(t, s, ann, put(says), put(about), put(twice))
+		require.Equal(t, []string{"says", "twice", "about"}, find(t, r, "recipe"), kind)
+		q := backends.SearchRequest{Query: "recipe", Beside: []backends.Memory{about}}
+		s = newStore(1)
+		apply(t, s, ann, put(says))
+		require.Equal(t, []string{"says", "about"}, ids(search(t, newRanker(t, s), ann, q)), kind)
+	}
+	s := newStore(1)
+	task := backends.Memory{ID: "task", Kind: backends.KindTask, Text: "Salt it", WhenToUse: "recipe"}
+	apply(t, s, ann, put(says), put(task))
+	require.Equal(t, []string{"task", "says"}, find(t, newRanker(t, s), "recipe"))
 }

@@ -320,15 +320,15 @@ func (t *topK) best() []ranked {
 type besideDoc struct {
 	doc
 	counts map[string]float64 // of its terms
-	length int                // terms, repeats included
+	length int                // terms in halves, repeats included
 }
 
 func (r *Ranker) besideDoc(m *backends.Memory) besideDoc {
-	terms, length := r.analyzer.count(indexed(m)...)
+	terms, length := r.analyzer.counted(func(r *reader) bag { return r.memory(m) })
 	b := besideDoc{counts: map[string]float64{}, length: length}
 	b.describe(m)
 	for _, t := range terms {
-		b.counts[t.text] = t.count
+		b.counts[t.text] = t.count / whole
 	}
 	return b
 }

@@ -104,13 +104,19 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		counts, lengths, df, total := map[string]map[string]float64{}, map[string]float64{}, map[string]float64{}, 0.0
 		for _, m := range all {
 			counts[m.ID] = map[string]float64{}
-			for _, term := range reader.terms(indexed(m)...) {
-				if counts[m.ID][term]++; counts[m.ID][term] == 1 {
-					df[term]++
+			add := func(weight float64, texts ...string) {
+				for _, term := range reader.terms(texts...) {
+					if counts[m.ID][term] == 0 {
+						df[term]++
+					}
+					counts[m.ID][term] += weight
+					lengths[m.ID] += weight
+					total += weight
 				}
-				lengths[m.ID]++
-				total++
 			}
+			texts, keywords := indexed(m)
+			add(1, texts...)
+			add(0.5, keywords)
 		}
 		n := float64(len(all))
 		scores = map[string]float64{}

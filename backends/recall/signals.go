@@ -320,7 +320,7 @@ func (x *index) sessionScores(s *scratch, terms []weighedTerm) []float64 {
 			if s.counts[in] == 0 {
 				s.touched = append(s.touched, in)
 			}
-			s.counts[in] += float64(p.count)
+			s.counts[in] += float64(p.count) / whole
 		}
 		holders := float64(len(s.touched))
 		weight := math.Log(1+(n-holders+0.5)/(holders+0.5)) * (bm25K1 + 1)
