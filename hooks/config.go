@@ -52,7 +52,8 @@ type Config struct {
 	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note
 	// is empty, and so are the answers of search_memory and of the retriever. Beside it
 	// memories of half of that are shown. Optional. Defaults to 0.10, which hardly loses an
-	// answer on LoCoMo (see the curve in examples/bench); below 0 everything found is shown.
+	// answer on LoCoMo (see the curve in examples/bench); below 0 everything found is shown,
+	// which is what has a word of the question, or a vector nearer than usual.
 	Threshold          float64
 	ScopeSearchByAgent *bool         // Optional. Where the scope names an agent, find only what that agent learnt. Defaults to true.
 	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; below 0 without limit.

@@ -146,6 +146,19 @@ func (t *turn) query() string {
 	return strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
 }
 
+// before returns what the user said last before the turn, in the messages that are shown, oldest
+// first.
+func (t *turn) before() (out []string) {
+	const most = 3
+	for _, m := range slices.Backward(t.messages[:max(0, t.start)]) {
+		if said(m) && m.Role == schema.User && len(out) < most {
+			out = append(out, strings.ToValidUTF8(einox.Text(m), "\uFFFD"))
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
 // visible is what a model sees of a conversation without memory.
 type visible struct {
 	turns map[string]bool // ids of the turns whose messages are there, that under way with them

@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/viterin/vek/vek32"
 
@@ -96,6 +98,10 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 	terms, attainable := x.lexicon.weigh(x.date(q, s), r.analyzer.groups)
 	keywords, _ := x.lexicon.weigh(q.keywords, nil)
 	terms = append(terms, keywords...)
+	if len(q.context) > 0 && !x.tells(terms) {
+		before, _ := x.lexicon.weigh(q.context, nil)
+		terms = append(terms, before...)
+	}
 	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
 	f := r.field(x, q, s, terms)
 	if f.slots = s.found; q.vector != nil {
@@ -112,6 +118,22 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 		return nil, err
 	}
 	return f.hits(f.fuse(q, attainable, topK{size: pool}, 0), attainable), nil
+}
+
+// contextWeight is what a word of before counts, where the query does not say what it is about.
+const contextWeight = 0.8
+
+// leaning are words that stand for what was said before.
+var leaning = regexp.MustCompile(`^(?:ones?|others?|another|els|same|thing|else)$|^(?:别的|其他|其它|那个|这个|一样)$`)
+
+// tells reports whether a word of a query says which memories it is about: "and a cheaper one?"
+// leaves that to what was said before, and so does a word that most memories have. A single
+// character is no word.
+func (x *index) tells(terms []weighedTerm) bool {
+	return slices.ContainsFunc(terms, func(t weighedTerm) bool {
+		word, held := t.words[0], len(t.list)
+		return held > 0 && 3*held < x.lexicon.memories && !t.loose && utf8.RuneCountInString(word) > 1 && !leaning.MatchString(word)
+	})
 }
 
 // scan compares the query with all vectors, and lists the eligible memories that have a score

@@ -156,6 +156,7 @@ type query struct {
 	rewriter  Rewriter // nil: the query stays as it is
 	reranker  Reranker // nil: the order stays as it is
 
+	context   []queryTerm // of what was said before the query
 	keywords  []queryTerm // of a Rewriter
 	questions []*query    // itself, and those of a Rewriter
 }
@@ -183,6 +184,9 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 		out.rewriter, out.reranker = r.config.Rewriter, r.config.Reranker
 	}
 	r.read(out, strings.TrimSpace(shorten(q.Query, maxQuery)))
+	for _, t := range r.terms(strings.ToValidUTF8(shorten(strings.Join(q.Context, "\n"), maxQuery), "")) {
+		out.context = append(out.context, queryTerm{t.text, contextWeight})
+	}
 	for i := range q.Beside {
 		out.beside = append(out.beside, r.besideDoc(&q.Beside[i]))
 	}
