@@ -219,7 +219,7 @@ func (c *Config) validate() error {
 	case c.TopK < 0 || c.TopK > 1000:
 		return fmt.Errorf("Config.TopK %d: %w: 1 to 1000, or 0 for the default", c.TopK, backends.ErrInvalid)
 	case math.IsNaN(c.Threshold) || c.Threshold > 1:
-		return fmt.Errorf("Config.Threshold %v: %w: at most 1; 0 is the default, and below 0 nothing is left out", c.Threshold, backends.ErrInvalid)
+		return fmt.Errorf("Config.Threshold %v: %w: at most 1; 0 is the default, and below 0 everything found is shown", c.Threshold, backends.ErrInvalid)
 	case c.NoteTokens < 0:
 		return fmt.Errorf("Config.NoteTokens %d: %w: above 0, or 0 for 1000", c.NoteTokens, backends.ErrInvalid)
 	case strings.ContainsAny(c.ToolInstructions, "{}"):
