@@ -6,6 +6,7 @@ package mem0
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -35,13 +36,12 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 	for i := range hits {
 		answers[i] = words.Asked(asked, words.Of(hits[i].Origin.Speaker+" "+hits[i].Text))
 	}
-	precedes := func(i, j int) bool {
-		h, o := &hits[i], &hits[j]
+	before := func(h, o *backends.Hit) bool {
 		named, namedO := speaks(h, query), speaks(o, query)
 		other, otherO := speech.About(h.Text, query), speech.About(o.Text, query)
 		assistant, assistantO := h.Origin.Role == string(schema.Assistant), o.Origin.Role == string(schema.Assistant)
 		switch {
-		case h.Kind != o.Kind || !answersAsWell(h, answers[i], answers[j]):
+		case h.Kind != o.Kind:
 			return false
 		case repeats(h) != repeats(o):
 			return repeats(o)
@@ -60,7 +60,9 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 	}
 	order := make([]int, 0, len(hits))
 	for i := range hits {
-		at := slices.IndexFunc(order, func(j int) bool { return precedes(i, j) })
+		h := &hits[i]
+		revises := sync.OnceValue(func() bool { return h.Kind == backends.KindEpisode && speech.Revises(h.Text) })
+		at := slices.IndexFunc(order, func(j int) bool { return before(h, &hits[j]) && answersAsWell(answers[i], answers[j], revises) })
 		if at < 0 {
 			at = len(order)
 		}
@@ -78,12 +80,9 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 const foremost = 5
 
 // answersAsWell reports whether a hit with some words of a query answers it as well as one
-// with others.
-func answersAsWell(h *backends.Hit, words, others map[string]bool) bool {
-	if covers(words, others) {
-		return true
-	}
-	return h.Kind == backends.KindEpisode && len(words) > 0 && 2*len(words) >= len(others) && speech.Revises(h.Text)
+// with others. Half of them are enough where it says that something changed.
+func answersAsWell(words, others map[string]bool, revises func() bool) bool {
+	return covers(words, others) || len(words) > 0 && 2*len(words) >= len(others) && revises()
 }
 
 // repeats reports whether the ranking puts a hit back for stating nothing.
