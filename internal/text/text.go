@@ -123,8 +123,17 @@ const maxIndent = 40
 // in nothing but width, case, spaces between words and the mark at the sentence's end.
 // Numbers always count, and so does a question mark.
 func Fold(s string) string {
-	s = strings.Map(foldCase, compatible(s))
-	return withoutFinalMark(strings.Join(strings.Fields(s), " "))
+	var out strings.Builder
+	out.Grow(len(s))
+	for word := range strings.FieldsSeq(compatible(s)) {
+		if out.Len() > 0 {
+			out.WriteByte(' ')
+		}
+		for _, r := range word {
+			out.WriteRune(foldCase(r))
+		}
+	}
+	return withoutFinalMark(out.String())
 }
 
 // compatible returns the form NFKD, in which wide letters are narrow ones, and marks
