@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/speech"
@@ -22,6 +23,7 @@ const (
 )
 
 func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	ctx = recall.Once(ctx)
 	scope, p, err := b.reach(ctx, r.Scope)
 	if err != nil {
 		return nil, err

@@ -50,6 +50,28 @@ func TestSearchSeesWhatWasStoredBefore(t *testing.T) {
 	require.Equal(t, []string{"new"}, find(t, r, "tea"))
 }
 
+// The calls of one search ask the store once, and each ranker its own.
+func TestOnceAsksOnceForEachPartition(t *testing.T) {
+	s, other := newStore(100), newStore(100)
+	r, beside := newRanker(t, s), newRanker(t, other)
+	apply(t, s, ann, fact("1", "tea"))
+	apply(t, other, ann, fact("2", "tea"))
+	asked := 0
+	s.before = func(context.Context, string) error { asked++; return nil }
+	ctx := Once(t.Context())
+	for range 3 {
+		own, err := r.Get(ctx, ann, "1", "2")
+		require.NoError(t, err)
+		require.Equal(t, "1", own[0].ID)
+		others, err := beside.Get(ctx, ann, "1", "2")
+		require.NoError(t, err)
+		require.Equal(t, "2", others[0].ID)
+	}
+	require.Equal(t, 1, asked)
+	require.Len(t, find(t, r, "tea"), 1)
+	require.Equal(t, 2, asked)
+}
+
 // A partition is loaded once for all who ask, and a caller that gives up does not stop it.
 func TestLoadIsShared(t *testing.T) {
 	s := newStore(100)

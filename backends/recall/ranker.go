@@ -212,14 +212,37 @@ func (r *Ranker) terms(text string) []queryTerm {
 	return content
 }
 
+// Once returns a context in which a ranker asks the store once for each partition what changed: all
+// calls of one search read what was stored before the first.
+func Once(ctx context.Context) context.Context {
+	return context.WithValue(ctx, onceKey{}, &sync.Map{}) // of asked and *partition
+}
+
+type (
+	onceKey struct{}
+	asked   struct { // other rankers have other stores
+		ranker *Ranker
+		key    backends.Partition
+	}
+)
+
 // partition returns the index of p, current.
 func (r *Ranker) partition(ctx context.Context, p backends.Partition) (*partition, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	read, once := ctx.Value(onceKey{}).(*sync.Map)
+	if once {
+		if part, ok := read.Load(asked{r, p}); ok {
+			return part.(*partition), ctx.Err()
+		}
+	}
 	part := r.cache.get(p, r)
 	if err := part.current(ctx); err != nil {
 		return nil, err
+	}
+	if once {
+		read.Store(asked{r, p}, part)
 	}
 	return part, nil
 }
