@@ -24,7 +24,12 @@ func (v View) said(h *backends.Hit) string {
 		return said
 	}
 	at, remarks := h.Observed.In(v.zone()), map[int]string{}
-	for _, m := range period.Resolve(said, at) {
+	mentions := period.Resolve(said, at)
+	for i, m := range mentions {
+		if i+1 < len(mentions) && said[m.End:mentions[i+1].Start] == " " && m.Last.Equal(mentions[i+1].Last) { // "Wednesday 2026-11-25"
+			mentions[i+1].Until = mentions[i+1].Until || m.Until
+			continue
+		}
 		w := v.speaking(said[m.Start:m.End], said)
 		remarks[m.End] = w.brackets(w.meaning(m, at, v.planned(h)))
 	}

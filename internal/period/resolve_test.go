@@ -94,6 +94,10 @@ func TestWhatASpeakerMeans(t *testing.T) {
 		"再过两周就放假了":                                             "再过两周=12-10",
 		"明年三月房租到期":                                             "明年三月=2027-03-01..03-31",
 		"我每个周五都去游泳":                                            "",
+		"Am I registered for the Tuesday yoga class?":          "",
+		"My Friday shift got cancelled":                        "",
+		"On the Friday I met Bob":                              "",
+		"See you on Friday evening":                            "Friday=11-27",
 		"前天买的手机今天就坏了":                                          "前天=11-24",
 	} {
 		assert.Equal(t, want, read(s, thursday), s)

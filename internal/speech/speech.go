@@ -34,8 +34,15 @@ const maxQuestion = 600
 // sentence, a full stop inside a word or number does not divide.
 var sentence = regexp.MustCompile(`(?s)[^.!?。！？；;\n]*(?:[.](?:[^\s.!?"')][^.!?。！？；;\n]*)|[?？!！。.；;]+["'”’)]*\s*|\n|$)+?`)
 
-// Classify returns the class of what a user said.
-func Classify(text string) Class { return classOf(text, true) }
+// Classify returns the class of what a user said. A correction, and an order for later, too, state
+// something whatever their form.
+func Classify(text string) Class {
+	class := classOf(text, true)
+	if class != Statement && len(text) <= maxQuestion && (Corrects(text) || Standing(text)) {
+		return Statement
+	}
+	return class
+}
 
 // ClassifyAnswer returns the class of what an assistant said: "Try the soup" requests
 // nothing, and is a statement.
@@ -195,7 +202,7 @@ var revision = regexp.MustCompile(`(?i)\b(?:now|today|actually|instead|any ?more
 func Revises(text string) bool { return Negates(text) || revision.MatchString(text) }
 
 // correction are words by which people take back what they just said: it never was so.
-var correction = regexp.MustCompile(`(?i)\bi (?:meant(?: to (?:say|write))?|misspoke|mistyped)\b|\b(?:sorry|no),? (?:it's|it is|that's|that is|that should be)\b|\b(?:correction|typo)\b|\b(?:said|wrote|typed|got) (?:that|it|this) wrong\b|(?:说|打|写|记|搞|弄|讲)错了|更正|我是说|口误|笔误`)
+var correction = regexp.MustCompile(`(?i)\bi (?:meant(?: to (?:say|write))?|misspoke|mistyped)\b|\b(?:sorry|no),? (?:it's|it is|that's|that is|that should be)\b|\b(?:correction|typo)\b|\b(?:said|wrote|typed|got) (?:that|it|this) wrong\b|\bsorry\b[^.!?]*, not \w+[.!]?$|(?:抱歉|不好意思|对不起).*[，,]不是[^，,。！？]{1,8}[。！]?$|(?:说|打|写|记|搞|弄|讲)错了|更正|我是说|口误|笔误`)
 
 // Corrects reports whether a text corrects what was said before it, which never was so. What
 // changed was so once.

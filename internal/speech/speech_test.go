@@ -130,6 +130,8 @@ func TestWhoGivesNoSuchOrderIsRemembered(t *testing.T) {
 func TestCorrections(t *testing.T) {
 	for text, want := range map[string]bool{
 		"I meant Miko, not Mika.": true, "Sorry, it's the 14th.": true, "Typo: my code is 4417.": true, "No, that's my sister's name.": true,
+		"Sorry, her name is Miko, not Mika.": true, "抱歉，同事叫小梅，不是小美。": true,
+		"Sorry, I'm not coming.": false, "I live in Oslo now, not Bergen.": false, "对不起，我不是这个意思，先走了。": false,
 		"我说错了，是周四。": true, "更正一下，我住在海淀。": true, "打错了，是小米": true,
 		"I moved to Shanghai.": false, "Actually I live in Oslo now.": false, "What do you mean?": false, "I mean to visit her.": false,
 		"我搬到上海了。": false, "现在改喝茶了。": false,
