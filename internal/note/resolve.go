@@ -26,8 +26,11 @@ func (v View) said(h *backends.Hit) string {
 	at, remarks := h.Observed.In(v.zone()), map[int]string{}
 	mentions := period.Resolve(said, at)
 	for i, m := range mentions {
-		if i+1 < len(mentions) && said[m.End:mentions[i+1].Start] == " " && m.Last.Equal(mentions[i+1].Last) { // "Wednesday 2026-11-25"
+		if i+1 < len(mentions) && m.Relative && again(said, m, mentions[i+1]) {
 			mentions[i+1].Until = mentions[i+1].Until || m.Until
+			continue
+		}
+		if i > 0 && again(said, mentions[i-1], m) && !mentions[i-1].Relative {
 			continue
 		}
 		w := v.speaking(said[m.Start:m.End], said)
@@ -43,6 +46,11 @@ func (v View) said(h *backends.Hit) string {
 		said = said[:end] + remarks[end] + said[end:]
 	}
 	return said
+}
+
+// again reports whether a text names a day twice, as in "Wednesday 2026-11-25" and "2026-11-25 (Wed)".
+func again(said string, a, b period.Mention) bool {
+	return a.Last.Equal(b.Last) && strings.Trim(said[a.End:b.Start], " ,，(（") == ""
 }
 
 // speaking returns a view in the language of the words that a remark explains, or where they have

@@ -159,6 +159,8 @@ func TestWhatIsPastReadsAsPast(t *testing.T) {
 		{"2026-11-26", turn("2026-11-18", "I'm on call until Friday"), "18 Nov 2026, user: I'm on call until Friday (ended 20 Nov 2026)"},
 		{"2026-11-19", turn("2026-11-18", "I'm on call until Friday"), "18 Nov 2026, user: I'm on call until Friday (20 Nov)"},
 		{"2026-12-05", turn("2026-11-18", "I'm on call until Friday 2026-11-20."), "18 Nov 2026, user: I'm on call until Friday 2026-11-20 (ended 20 Nov 2026)."},
+		{"2026-12-05", turn("2026-11-18", "值夜班到 2026-11-20（周五）。"), "18 Nov 2026, user: 值夜班到 2026-11-20（2026年11月20日已结束）（周五）。"},
+		{"2026-12-05", turn("2026-11-18", "I start on 1 December"), "18 Nov 2026, user: I start on 1 December (that was 4 days ago)"},
 		{"2026-12-05", turn("2026-11-18", "The exam is on Friday 2026-11-20."), "18 Nov 2026, user: The exam is on Friday 2026-11-20 (that was 15 days ago)."},
 		{"2026-11-26", turn("2026-11-26", "I quit three weeks ago, and slept badly last night"), "26 Nov 2026, user: I quit three weeks ago (about 5 Nov), and slept badly last night (25 Nov)"},
 		{"2026-04-11", fact("2026-03-02", "The dentist is on 2026-03-05 at 16:00."), "The dentist is on 2026-03-05 (that was 37 days ago) at 16:00. (said 2 Mar 2026)"},

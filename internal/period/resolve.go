@@ -16,7 +16,7 @@ import (
 type Mention struct {
 	Start, End  int       // its place in the text
 	First, Last time.Time // the first and the last day, each at its begin
-	Relative    bool      // the words count from when they were said, or leave out the year
+	Relative    bool      // the words count from when they were said, or leave out another year than that
 	About       bool      // near that day: "three weeks ago"
 	Until       bool      // the sentence speaks of the time up to it
 	// Or is another day that may be meant, zero for none: "next Friday", said on a Tuesday.
@@ -41,6 +41,7 @@ func Resolve(s string, said time.Time) (out []Mention) {
 			continue
 		}
 		m.Start, m.End = places[f.start], places[f.end]
+		m.Relative = m.Relative && (f.named != yearless || f.from.Year() != today.Year())
 		m.First, m.Last = midnight(f.from, said.Location()), midnight(f.until.AddDate(0, 0, -1), said.Location())
 		m.Until = until.MatchString(plain[:f.start]) || untilBehind.MatchString(plain[f.end:])
 		if m.First.Year() > 0 && m.Last.Year() <= 9999 && !m.Last.Before(m.First) {
@@ -140,7 +141,7 @@ const (
 )
 
 var (
-	until       = regexp.MustCompile(`(?i)(?:\b(?:until|till|through|up to)\s+(?:the\s+)?(?:end of\s+)?|直到|到|至|截止)$`)
+	until       = regexp.MustCompile(`(?i)(?:\b(?:until|till|through|up to)\s+(?:the\s+)?(?:end of\s+)?|(?:直到|到|至|截止)\s*)$`)
 	untilBehind = regexp.MustCompile(`^(?:为止|之前|以前)`)
 
 	habit = regexp.MustCompile(`(?i)\b(?:every|each|always|usually|often|normally|sometimes|never|weekly|birthday|anniversary|born)\b|每|总是|经常|一般|通常|生日|纪念日|诞辰`)
