@@ -56,7 +56,7 @@ func TestReadersThatTakeNothingHoldLittle(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return len(s.streams[false]) == exports }, 10*time.Second, 10*time.Millisecond)
 	for range 20 { // while they fill what the system buffers
-		require.Less(t, (heap()-before)>>20, int64(64))
+		require.Less(t, (heap()-before)>>20, int64(160)) // 40 whole answers are 320 MiB and more
 		time.Sleep(20 * time.Millisecond)
 	}
 }
