@@ -9,12 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
@@ -163,6 +166,49 @@ func TestBeforeModelChangesWhatTheModelIsGiven(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want, got)
 	}
+}
+
+// The handlers of an agent's run show people what they see: where an answer is replaced, that
+// is the answer that the caller gets.
+func TestAroundModelReplacesWhatTheModelSaid(t *testing.T) {
+	chat := testkit.New(testkit.Text("no"), testkit.Text("yes"))
+	around := &einox.Around{
+		Name:     "Stubborn",
+		Replaces: func(tools []*schema.ToolInfo) bool { return len(tools) > 0 },
+		Call: func(ctx context.Context, c *einox.ModelCall) (*einox.ModelAnswer, error) {
+			if _, err := c.Ask(ctx); err != nil {
+				return nil, err
+			}
+			require.Len(t, c.Offered(), 1)
+			c.Options = append(c.Options, model.WithTools(nil))
+			require.Empty(t, c.Offered())
+			return c.Ask(ctx)
+		},
+	}
+	m, err := einox.AroundModel(chat, nil, around).WithTools([]*schema.ToolInfo{{Name: "read"}})
+	require.NoError(t, err)
+	require.True(t, components.IsCallbacksEnabled(einox.AroundModel(chat, nil, around)), "nothing is replaced where no tool is offered")
+
+	g := compose.NewGraph[[]*schema.Message, *schema.Message]()
+	require.NoError(t, g.AddChatModelNode("model", m))
+	require.NoError(t, g.AddEdge(compose.START, "model"))
+	require.NoError(t, g.AddEdge("model", compose.END))
+	run, err := g.Compile(t.Context())
+	require.NoError(t, err)
+	var seen []string
+	watch := callbacks.NewHandlerBuilder().OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
+		if info.Component == components.ComponentOfChatModel {
+			seen = append(seen, model.ConvCallbackOutput(out).Message.Content)
+		}
+		return ctx
+	}).Build()
+	out, err := run.Invoke(t.Context(), []*schema.Message{schema.UserMessage("well?")}, compose.WithCallbacks(watch))
+	require.NoError(t, err)
+	require.Equal(t, "yes", out.Content)
+	require.Equal(t, []string{"yes"}, seen)
+
+	_, err = einox.AroundModel(struct{ model.BaseChatModel }{chat}, nil, around).WithTools(nil)
+	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
 var repairTexts = &einox.RepairTexts{Begins: "(begins)", NoResult: "(no result)", NoAnswer: "(no answer)", Orphan: "[result of %s:]", Role: "[role %q:]"}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/prebuilt/deep"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 )
 
@@ -21,6 +22,7 @@ const SeesReturns = false
 type Memory interface {
 	AgentMiddleware() adk.AgentMiddleware
 	Finish(ctx context.Context, messages []*schema.Message) error
+	ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel
 }
 
 // Other is another middleware, which has a place among memories.
@@ -31,6 +33,11 @@ func (o Other) AgentMiddleware() adk.AgentMiddleware { return adk.AgentMiddlewar
 
 // Finish implements Memory.
 func (Other) Finish(context.Context, []*schema.Message) error { return nil }
+
+// ModelWrapper implements Memory.
+func (Other) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel {
+	return func(m model.BaseChatModel, _ []*schema.ToolInfo) model.BaseChatModel { return m }
+}
 
 // Attach puts memories on an agent, behind those that it has.
 func Attach(cfg *adk.ChatModelAgentConfig, memories ...Memory) {

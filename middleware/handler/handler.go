@@ -13,6 +13,7 @@
 //
 //	BeforeAgent               adds the memory tools, and the text that names them, to the agent
 //	BeforeModelRewriteState   finds the note, shows it to the model, and fits the window
+//	WrapModel                 stands around the call, as hooks.Hooks.WrapModel does
 //	AfterModelRewriteState    records the turn as the model answers
 //	WrapInvokableToolCall …   record how the calls of tools went, for a backend that learns from them
 //	AfterAgent                finishes the turn that a tool ended by returning directly
@@ -42,6 +43,7 @@ import (
 	"slices"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -55,6 +57,9 @@ type Memory interface {
 
 	// Finish records the turn that messages end with.
 	Finish(ctx context.Context, messages []*schema.Message) error
+
+	// ModelWrapper returns what stands around the calls of a model.
+	ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel
 }
 
 // New returns a memory as one entry of adk.ChatModelAgentConfig.Handlers, or of
@@ -69,7 +74,7 @@ func New(mem Memory) adk.ChatModelAgentMiddleware {
 	m := mem.AgentMiddleware()
 	return &handler{
 		memory: mem, instruction: m.AdditionalInstruction, tools: m.AdditionalTools,
-		before: m.BeforeChatModel, after: m.AfterChatModel, calls: m.WrapToolCall,
+		before: m.BeforeChatModel, after: m.AfterChatModel, calls: m.WrapToolCall, around: mem.ModelWrapper(),
 	}
 }
 
@@ -92,6 +97,7 @@ type handler struct {
 	tools         []tool.BaseTool
 	before, after hook
 	calls         compose.ToolMiddleware
+	around        func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel
 }
 
 // BeforeAgent implements adk.ChatModelAgentMiddleware.
@@ -113,6 +119,11 @@ func (h *handler) BeforeModelRewriteState(ctx context.Context, s *adk.ChatModelA
 // AfterModelRewriteState implements adk.ChatModelAgentMiddleware.
 func (h *handler) AfterModelRewriteState(ctx context.Context, s *adk.ChatModelAgentState, _ *adk.ModelContext) (context.Context, *adk.ChatModelAgentState, error) {
 	return h.after.on(ctx, s)
+}
+
+// WrapModel implements adk.ChatModelAgentMiddleware.
+func (h *handler) WrapModel(_ context.Context, m model.BaseChatModel, c *adk.ModelContext) (model.BaseChatModel, error) {
+	return h.around(m, c.Tools), nil
 }
 
 // AfterAgent implements adk.ChatModelAgentMiddleware. A turn that ends with an answer of the

@@ -30,7 +30,7 @@ import (
 // are, and OnError reports it; in a scope without a workspace nothing is known.
 func (m *Memory) GuideTools(inner model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {
 	return einox.BeforeModel(inner, "Guided", func(ctx context.Context, c *einox.ModelCall) error {
-		tools := model.GetCommonOptions(&model.Options{Tools: c.Tools}, c.Options...).Tools
+		tools := c.Offered()
 		if described := m.described(ctx, scope, tools); !slices.Equal(described, tools) {
 			c.Options = append(c.Options, model.WithTools(described))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/adk/prebuilt/deep"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/middleware/handler"
@@ -30,6 +31,11 @@ func (o Other) AgentMiddleware() adk.AgentMiddleware { return adk.AgentMiddlewar
 
 // Finish implements Memory.
 func (Other) Finish(context.Context, []*schema.Message) error { return nil }
+
+// ModelWrapper implements Memory.
+func (Other) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel {
+	return func(m model.BaseChatModel, _ []*schema.ToolInfo) model.BaseChatModel { return m }
+}
 
 // Attach puts memories on an agent, behind those that it has.
 func Attach(cfg *adk.ChatModelAgentConfig, memories ...Memory) {
