@@ -26,34 +26,64 @@ import (
 
 func TestAFailureIsNoEmptyAnswer(t *testing.T) {
 	down := errors.New("connection refused")
-	for _, tc := range []struct {
-		name  string
-		reply []testkit.Reply
-		want  error
-		calls int
-	}{
-		{"network", []testkit.Reply{testkit.Fail(down)}, backends.ErrUnavailable, 1},
-		{"empty text", []testkit.Reply{testkit.Text("")}, backends.ErrModel, 2},
-		{"prose", []testkit.Reply{testkit.Text("I have nothing to say.")}, backends.ErrModel, 2},
-		{"no list", []testkit.Reply{testkit.Text(`{"ok":true}`)}, backends.ErrModel, 2},
-		{"null list", []testkit.Reply{testkit.Text(`{"operations":null}`)}, backends.ErrModel, 2},
-		{"cut off", []testkit.Reply{testkit.Text(`{"operations":[{"op":"add","text":"a"},{"op":"add","te`)}, backends.ErrModel, 2},
-		{"cut off after an entry", []testkit.Reply{testkit.Text(`{"operations":[{"op":"add","text":"a"}`)}, backends.ErrModel, 2},
-		{"only nonsense entries", []testkit.Reply{testkit.Text(`[{"op":"dance"}]`)}, backends.ErrModel, 2},
-		{"empty arguments", []testkit.Reply{testkit.Call("1", "remember", "")}, backends.ErrModel, 2},
+	m := testkit.New(testkit.Fail(down))
+	b := open(t, with(m))
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I live in Beijing")})
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorIs(t, err, down)
+	require.Len(t, m.Calls(), 1)
+	require.Empty(t, list(t, b, ann), "nothing is stored")
+}
+
+// Asking a third time would cost as much again: the words are kept, with their turn, and it is said.
+func TestWordsAreKeptWhereTheAnswersCannotBeUsed(t *testing.T) {
+	for name, reply := range map[string]testkit.Reply{
+		"empty text":             testkit.Text(""),
+		"prose":                  testkit.Text("I have nothing to say."),
+		"no list":                testkit.Text(`{"ok":true}`),
+		"null list":              testkit.Text(`{"operations":null}`),
+		"cut off":                testkit.Text(`{"operations":[{"op":"add","text":"a"},{"op":"add","te`),
+		"cut off after an entry": testkit.Text(`{"operations":[{"op":"add","text":"a"}`),
+		"only nonsense entries":  testkit.Text(`[{"op":"dance"}]`),
+		"empty arguments":        testkit.Call("1", "remember", ""),
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			m := testkit.New(tc.reply...)
-			b := open(t, with(m))
-			_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I live in Beijing")})
-			require.ErrorIs(t, err, tc.want)
-			require.Len(t, m.Calls(), tc.calls)
-			require.Empty(t, list(t, b, ann), "nothing is stored")
-			if errors.Is(tc.want, backends.ErrUnavailable) {
-				require.ErrorIs(t, err, down)
+		for _, set := range []func(*mem0.Config){func(*mem0.Config) {}, factsOnly} {
+			m := testkit.New(reply)
+			b := open(t, with(m), set)
+			r := &backends.AddRequest{Scope: ann, Messages: user("I live in Beijing"), IdempotencyKey: "turn"}
+			for range 3 {
+				resp, err := b.Add(ctx, r)
+				require.NoError(t, err, name)
+				if !resp.Replayed {
+					require.ErrorIs(t, outcomeOf(resp, backends.OutcomeFailed)[0].Err, backends.ErrModel, name)
+				}
 			}
-		})
+			require.Len(t, m.Calls(), 2, name)
+			require.Equal(t, []string{"I live in Beijing"}, list(t, b, ann), name)
+			found, err := b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Where do I live?"})
+			require.NoError(t, err)
+			require.Equal(t, backends.KindEpisode, found.Hits[0].Kind, name)
+		}
 	}
+}
+
+// A wish to forget is neither carried out nor kept as something that was said.
+func TestAWishThatNoModelUnderstandsIsReported(t *testing.T) {
+	b := open(t, with(testkit.New(testkit.Text("?"))))
+	resp := add(t, b, ann, user("My job is fine.", "Forget what I said about my job.")...)
+	require.Equal(t, []string{"My job is fine."}, list(t, b, ann))
+	require.Len(t, outcomeOf(resp, backends.OutcomeFailed), 1)
+	require.ErrorContains(t, outcomeOf(resp, backends.OutcomeSkipped)[0].Err, "no model says what they mean")
+}
+
+// What an agent notes down is stored as a fact, in its words.
+func TestANoteIsKeptWhereTheAnswersCannotBeUsed(t *testing.T) {
+	b := open(t, with(testkit.New(testkit.Text("?"))))
+	resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Author: backends.AuthorAgent, Messages: user("Ann likes tea.")})
+	require.NoError(t, err)
+	require.Len(t, outcomeOf(resp, backends.OutcomeFailed), 1)
+	require.Equal(t, []string{"Ann likes tea."}, facts(t, b, ann))
+	require.Len(t, list(t, b, ann), 1)
 }
 
 func TestAnEmptyListIsAnAnswer(t *testing.T) {
@@ -271,9 +301,9 @@ func TestAnswersThatStateNothingAreRefused(t *testing.T) {
 		"a line of the question as entry": testkit.Text(`[{"n":0,"time":"2026-03-02 09:00 Mon","role":"user","text":"I like tea"}]`),
 	} {
 		b := open(t, with(textual{testkit.New(reply)}))
-		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I like tea")})
-		require.ErrorIs(t, err, backends.ErrModel, name)
-		require.Empty(t, list(t, b, ann), name)
+		resp := add(t, b, ann, user("I like tea")...)
+		require.ErrorIs(t, outcomeOf(resp, backends.OutcomeFailed)[0].Err, backends.ErrModel, name)
+		require.Empty(t, facts(t, b, ann), name)
 	}
 }
 
@@ -403,8 +433,7 @@ func TestWhatIsSaidBehindTheLastQuestionIsReported(t *testing.T) {
 	require.Len(t, outcomeOf(resp, backends.OutcomeAdded), 1602, "and every message is kept as it was said")
 }
 
-// FuzzAnswers: whatever a model writes, it ends in ErrModel with nothing stored, or in
-// memories that were reported.
+// FuzzAnswers: whatever a model writes, it ends in memories that were reported.
 func FuzzAnswers(f *testing.F) {
 	for _, s := range []string{
 		"", "{}", "[]", "null", `{"operations":[]}`, `{"operations":[{"op":"add","text":"a","since":"2026-01-02","messages":[0,"1",9]}]}`,
@@ -421,12 +450,7 @@ func FuzzAnswers(f *testing.F) {
 			m = testkit.New(testkit.Call("1", "remember", answer))
 		}
 		b := open(t, with(m), factsOnly)
-		resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I live in Beijing", "I moved")})
-		if err != nil {
-			require.ErrorIs(t, err, backends.ErrModel)
-			require.Empty(t, list(t, b, ann))
-			return
-		}
+		resp := add(t, b, ann, user("I live in Beijing", "I moved")...)
 		reported := map[string]bool{}
 		for _, i := range resp.Items {
 			require.Equal(t, i.Outcome == backends.OutcomeFailed || i.Outcome == backends.OutcomeSkipped, i.Err != nil)

@@ -116,8 +116,9 @@ func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backe
 // learnt from; system messages, tool results, injected notes and what one agent
 // hands to another are not.
 //
-// A model that cannot be reached is [backends.ErrUnavailable], one that cannot
-// be understood after a retry [backends.ErrModel]. Both store nothing.
+// A model that cannot be reached is [backends.ErrUnavailable], and nothing is stored. One that
+// cannot be understood after a retry is an item that failed with [backends.ErrModel]: what was
+// said is kept as it was said. For a procedure it is an error.
 func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	return b.traced.Add(ctx, r)
 }

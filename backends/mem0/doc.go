@@ -31,9 +31,11 @@
 //
 // A model's answer is checked before anything is stored. Numbers that were not
 // shown are dropped, so that no answer reaches a memory it was not about; an
-// answer that cannot be understood, or that was cut off, is asked for once more
-// and is then [backends.ErrModel], with nothing stored. Entries that are wrong by
-// themselves come back as items with [backends.OutcomeFailed].
+// answer that cannot be understood, or that was cut off, is asked for once more.
+// After a second one the words are kept as they were said, an agent's notes as facts,
+// and an item with [backends.OutcomeFailed] and [backends.ErrModel] says so: the turn counts
+// as learnt, and no process asks again. Entries that are wrong by themselves come back as
+// such items, too.
 //
 // Who said a fact is known from the messages that the answer names, and not from what it
 // claims; where it names none and several roles spoke, Origin.Role is empty. A fact that is

@@ -105,7 +105,8 @@ func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 		return err
 	}
 	c.KeepNotes()
-	if b.config.FactsOnly || c.Author != "" { // what an author writes down was not said
+	quiet := b.config.FactsOnly || c.Author != "" // what an author writes down was not said
+	if c.Author == backends.AuthorAgent || quiet && len(c.Unlearnt(authorVerbatim)) == 0 {
 		return nil
 	}
 	c.KeepSaid(authorVerbatim)

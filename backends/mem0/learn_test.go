@@ -908,10 +908,7 @@ func TestNothingIsLostWhateverTheModelAnswers(t *testing.T) {
 					require.NoError(rt, err)
 					answer = string(encoded)
 					resp, err := b.Add(ctx, &backends.AddRequest{Scope: scope, Messages: user("hello")})
-					if err != nil {
-						require.ErrorIs(rt, err, backends.ErrModel)
-						continue
-					}
+					require.NoError(rt, err)
 					for _, i := range resp.Items {
 						if i.Outcome != backends.OutcomeFailed && i.Memory.ID != "" {
 							stored[i.Memory.Text] = true

@@ -114,17 +114,19 @@ func TestTwoStepKeepsWhatIsSaidAgain(t *testing.T) {
 	}
 }
 
-func TestTwoStepThatIsNotUnderstoodStoresNothing(t *testing.T) {
+func TestTwoStepThatIsNotUnderstoodAddsTheFacts(t *testing.T) {
 	for _, decision := range []string{`{"decisions":null}`, `{"decisions":[{"fact":0,"event":"sing"}]}`, `{"decisions":[{"event":"ADD"}]}`, "?"} {
 		b := open(t, steps(t, echo, func(shown) string { return decision }))
 		add(t, b, ann, user("I love X")...)
-		_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I hate X")})
-		require.ErrorIs(t, err, backends.ErrModel, decision)
-		require.Equal(t, []string{"I love X"}, facts(t, b, ann))
+		resp := add(t, b, ann, user("I hate X")...)
+		require.ErrorIs(t, outcomeOf(resp, backends.OutcomeFailed)[0].Err, backends.ErrModel, decision)
+		require.Equal(t, []string{"I love X", "I hate X"}, facts(t, b, ann))
 	}
 	b := open(t, steps(t, echo, nil), with(answering("?")))
-	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: user("I hate X")})
-	require.ErrorIs(t, err, backends.ErrModel)
+	resp := add(t, b, ann, user("I hate X")...)
+	require.Len(t, outcomeOf(resp, backends.OutcomeFailed), 1)
+	require.Empty(t, facts(t, b, ann))
+	require.Equal(t, []string{"I hate X"}, list(t, b, ann))
 }
 
 func TestTwoStepWithoutFactsAsksOnce(t *testing.T) {

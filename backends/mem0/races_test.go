@@ -5,6 +5,7 @@ package mem0_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -181,7 +182,7 @@ func TestRepeatsStoreNothing(t *testing.T) {
 // Asking whether a key is known changes nothing, even where there is a memory of
 // the name that the question uses, and leaves the key to the call itself.
 func TestAskingForAKeyChangesNothing(t *testing.T) {
-	b := open(t, with(answering("no JSON", "no JSON", operations(`{"op":"add","text":"Ann likes tea."}`))), factsOnly)
+	b := open(t, with(testkit.New(testkit.Fail(errors.New("503")), testkit.Text(operations(`{"op":"add","text":"Ann likes tea."}`)))), factsOnly)
 	own, err := ann.Speaker()
 	require.NoError(t, err)
 	never := store.Put(&store.Record{Memory: backends.Memory{ID: "never", Kind: backends.KindFact, Text: "Never say never"}})
@@ -189,7 +190,7 @@ func TestAskingForAKeyChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	r := &backends.AddRequest{Scope: ann, Messages: user("I like tea"), IdempotencyKey: "turn"}
 	_, err = b.Add(ctx, r)
-	require.ErrorIs(t, err, backends.ErrModel)
+	require.ErrorIs(t, err, backends.ErrUnavailable)
 	resp, err := b.Add(ctx, r)
 	require.NoError(t, err)
 	require.False(t, resp.Replayed)

@@ -62,7 +62,10 @@ func (b *Backend) twoStep(ctx context.Context, c *reconcile.Call) error {
 	}
 	var decided []decision
 	if len(known) > 0 && len(facts) > 0 {
-		if decided, err = b.decideFacts(ctx, c, facts, known); err != nil {
+		decided, err = b.decideFacts(ctx, c, facts, known)
+		if errors.Is(err, ask.ErrUnusable) { // the facts are added
+			c.Fail(c.Said()[0], err)
+		} else if err != nil {
 			return err
 		}
 	}

@@ -130,9 +130,10 @@ type PersonalSummaryResponse struct {
 	Report backends.Report // stages learn and store
 }
 
-// Summarize learns about a person, all or nothing. Beside an error of the model it returns
-// the response with its Report. Errors: ErrNoScope, ErrInvalid for a request that is not
-// legal, [ErrNoModel], [ErrLimit], ErrUnavailable, ErrModel, and ErrConflict if the race
+// Summarize learns about a person, all or nothing. A model that answers without sense twice is an
+// item that failed with ErrModel, and statements are kept as they were said. Beside an error of
+// the model it returns the response with its Report. Errors: ErrNoScope, ErrInvalid for a request
+// that is not legal, [ErrNoModel], [ErrLimit], ErrUnavailable, and ErrConflict if the race
 // against other processes was lost again and again, or the lease of the checkpoint with it.
 // Then nothing was stored.
 func (p *Personal) Summarize(ctx context.Context, r *PersonalSummaryRequest) (_ *PersonalSummaryResponse, err error) {
@@ -181,11 +182,11 @@ func (p *Personal) draft(ctx context.Context, r *PersonalSummaryRequest) (*recon
 		return nil, err
 	}
 	if r.Verbatim {
+		var said []backends.Memory
 		for _, u := range call.Said() {
-			m := call.Verbatim(backends.KindPersonal, u, "verbatim")
-			m.Metadata[metaType] = typeStated
-			call.Add(m)
+			said = append(said, call.Verbatim(backends.KindPersonal, u, authorVerbatim))
 		}
+		p.state(call, said)
 		return call, nil
 	}
 	return call, call.Draft(ctx, func(ctx context.Context) error { return p.reconcile(ctx, call, target) })
@@ -219,4 +220,6 @@ const (
 	typePlain  = "personal_info"
 	typeTimed  = "personal_info_with_time"
 	typeStated = "personal_statement" // stored as it was said
+
+	authorVerbatim = "verbatim" // of these
 )

@@ -87,7 +87,18 @@ func (p *Personal) reconcile(ctx context.Context, c *reconcile.Call, target stri
 		Tool: "personal_statements", Purpose: "Write down what the numbered messages say about the user.", Ask: p.ask,
 	})
 	c.KeepNotes()
+	if c.Author != backends.AuthorAgent {
+		p.state(c, c.Unlearnt(authorVerbatim))
+	}
 	return err
+}
+
+// state decides that statements are stored as they were said.
+func (p *Personal) state(c *reconcile.Call, said []backends.Memory) {
+	for _, m := range said {
+		m.Metadata[metaType] = typeStated
+		c.Add(m)
+	}
 }
 
 // ask leaves out the statements that are not worth keeping. They keep their place in the

@@ -397,7 +397,7 @@ var nonsense = []string{
 	`{"statements":[{"op":"add","text":"x","score":7}]}`, `{"statements":[{"op":"retract","index":77}]}`, `{"statements":[{"op":"add","text":"x"`, `{"statements":[{"op":"add","text":12}]}`,
 }
 
-// Whatever a model answers ends in ErrModel or in memories that were reported.
+// Whatever a model answers ends in memories that were reported.
 func FuzzPersonalAnswers(f *testing.F) {
 	for _, s := range nonsense {
 		f.Add(s)
@@ -412,11 +412,7 @@ func FuzzPersonalAnswers(f *testing.F) {
 		resp, err := p.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: eve, Messages: []backends.Message{uttered(2, "I moved to Shanghai"), uttered(1, "I like tea")}}})
 		page, listErr := p.List(t.Context(), &backends.ListRequest{Scope: eve, IncludeSuperseded: true})
 		require.NoError(t, listErr)
-		if err != nil {
-			require.ErrorIs(t, err, backends.ErrModel)
-			require.Len(t, page.Memories, 1)
-			return
-		}
+		require.NoError(t, err)
 		written := 1
 		for _, item := range resp.Items {
 			if item.Outcome == backends.OutcomeAdded || item.Outcome == backends.OutcomeSuperseded {

@@ -45,8 +45,9 @@
 // once, and what a model answers without sense (backends.ErrModel) after
 // Config.MaxAttempts: a part that fails is divided again, until the turn that cannot be
 // learnt from is alone. It joins the session's failures, and the other turns are learnt.
-// [store.Session] has them, [Memory.RetryFailures] retries those of all sessions. Nothing is
-// removed from the log.
+// Package mem0, and package reme about people, divide nothing for the latter: after two answers
+// without sense they keep the words, and report it. [store.Session] has the failures,
+// [Memory.RetryFailures] retries those of all sessions. Nothing is removed from the log.
 //
 // Each part has its own idempotency key. So a range that may have been learnt from
 // already is never divided: where a process died during the try, or the backend's answer

@@ -142,6 +142,7 @@ type Call struct {
 
 	decide    func(context.Context) error
 	skipped   []*node // what is not learnt from, whatever is decided
+	unlearnt  []*Utterance
 	decisions []*node
 	seen      map[string]bool // ids of the statements that held then; nil: the model was not asked
 	replayed  *store.Applied  // of an earlier call with the same key
@@ -317,7 +318,7 @@ func (c *Call) Draft(ctx context.Context, decide func(context.Context) error) er
 }
 
 func (c *Call) think(ctx context.Context) error {
-	c.decisions, c.seen = slices.Clone(c.skipped), nil
+	c.decisions, c.seen, c.unlearnt = slices.Clone(c.skipped), nil, nil
 	c.hush()
 	return c.decide(ctx)
 }

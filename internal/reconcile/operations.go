@@ -149,6 +149,11 @@ func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 		}
 		c.decideAll(ops, targets, q.AddOnly)
 	}
+	for _, u := range c.wishes {
+		if slices.Contains(c.unlearnt, u) {
+			c.Skip(u, "", errNotForgotten)
+		}
+	}
 	return nil
 }
 
@@ -166,7 +171,8 @@ func (c *Call) Extract(ctx context.Context, q *Question) ([]Operation, error) {
 }
 
 // question asks about a stretch. Entries of the answer that cannot be used are decided as
-// failed; an answer of which nothing can be used is asked for again.
+// failed; an answer of which nothing can be used is asked for again. A second one has the words
+// kept as they are: see [Call.Unlearnt].
 func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []*node, existing string) ([]Operation, error) {
 	stage := c.Run.Stage(StageLearn)
 	material, numbered := c.conversation(s)
@@ -194,7 +200,7 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 	}, check)
 	if err != nil {
 		stage.Fail(err)
-		return nil, err
+		return nil, c.giveUp(s, err)
 	}
 	for _, b := range append(bad, refused...) {
 		raw := c.engine.Keeper.Redact(b.Raw)

@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/speech"
@@ -26,6 +27,42 @@ func (c *Call) Skip(u *Utterance, what string, reason error) {
 	m := c.Verbatim(c.engine.Kind, u, c.engine.Author)
 	m.Text = c.engine.Keeper.Redact(text.Truncate(what, earlierRunes))
 	c.decisions = append(c.decisions, &node{wanted: backends.OutcomeSkipped, memory: m, err: c.engine.errorf("message %q: %w", u.ID, reason)})
+}
+
+// giveUp decides that nothing is learnt from a stretch about which the model answered twice, and not
+// with anything that could be used: asking again would cost as much, in every process. Other errors
+// it returns.
+func (c *Call) giveUp(s *stretch, err error) error {
+	if !errors.Is(err, ask.ErrUnusable) {
+		return err
+	}
+	first := len(c.unlearnt)
+	for _, p := range s.passages {
+		if p.learn {
+			c.unlearnt = append(c.unlearnt, p.Utterance)
+		}
+	}
+	c.Fail(c.unlearnt[first], fmt.Errorf("it is kept as it was said, and not asked about again: %w", err))
+	return nil
+}
+
+// Fail decides that a message is not understood, and why. The response says so.
+func (c *Call) Fail(u *Utterance, reason error) {
+	c.Skip(u, u.Text, reason)
+	c.decisions[len(c.decisions)-1].wanted = backends.OutcomeFailed
+}
+
+// Unlearnt returns the messages, as they were said, that state something and that nothing is learnt
+// from, because the model did not answer with anything that could be used.
+func (c *Call) Unlearnt(author string) (out []backends.Memory) {
+	for _, u := range c.unlearnt {
+		if speech.Classify(u.words) == speech.Statement {
+			m := c.Verbatim(c.engine.Kind, u, author)
+			m.Text = u.words
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // media are the parts of messages that say something without a text.
