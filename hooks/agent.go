@@ -99,12 +99,13 @@ func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, keep bo
 // its own messages, a summary replaced the history. A run that is resumed searches again.
 func (h *Hooks) restoreNote(ctx context.Context, r *run, messages []*schema.Message) []*schema.Message {
 	r.offerScope(ctx)
+	messages = einox.Unfold(messages)
 	user := lastUser(messages)
 	if user < 0 || h.hasNote(messages) {
 		return messages
 	}
 	if r.turn.note != nil {
-		return slices.Insert(slices.Clone(messages), user, r.turn.note)
+		return slices.Insert(slices.Clone(messages), h.noteAt(user), r.turn.note)
 	}
 	if _, found := einox.SearchOf(messages[user], h.cfg.NoteName); found {
 		return h.recall(ctx, messages, false).messages

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +70,12 @@ type Config struct {
 	WholeTokens int    // Optional. A memory that takes at most so many estimated tokens is shown whole, whatever is asked. Defaults to 300; below 0 it never is.
 	NoteNoModel bool   // Optional. The search for a note asks neither the Rewriter nor the Reranker of the ranking: no reply waits for them. Defaults to false.
 	NoteName    string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
+
+	// Note makes the note a message of its own. Optional. Defaults to nil: the note stands inside
+	// the user's message, before the user's words, where it is sent to the model. Every chat
+	// template takes that; some refuse two user messages in a row, or a name. The log, the history
+	// and searches have the user's words alone.
+	Note *NoteMessage
 
 	// ToolInstructions is what the system prompt says of the tools: constant text
 	// without braces. Optional. Defaults to a section that names both tools as ToolNames does.
@@ -167,6 +174,12 @@ type Config struct {
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 }
 
+// NoteMessage is how a note looks that is a message of its own, with the name Config.NoteName.
+type NoteMessage struct {
+	Role   schema.RoleType // Optional. User or System. Defaults to User.
+	Behind bool            // Optional. Behind the user's message instead of before it. Defaults to false.
+}
+
 // The stages of this package that Config.OnError is called with. The others are
 // working.StageAppend, StageConsolidate and StageSweep, window.StageCompact and
 // StageSummary, and the names of the tools, such as toolkit.SearchMemory.
@@ -222,6 +235,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("Config.Threshold %v: %w: at most 1; 0 is the default, and below 0 everything found is shown", c.Threshold, backends.ErrInvalid)
 	case c.NoteTokens < 0:
 		return fmt.Errorf("Config.NoteTokens %d: %w: above 0, or 0 for 1000", c.NoteTokens, backends.ErrInvalid)
+	case c.Note != nil && !slices.Contains([]schema.RoleType{"", schema.User, schema.System}, c.Note.Role):
+		return fmt.Errorf("Config.Note.Role %q: %w: user or system", c.Note.Role, backends.ErrInvalid)
 	case strings.ContainsAny(c.ToolInstructions, "{}"):
 		return fmt.Errorf("Config.ToolInstructions has braces: %w: Eino would fill them in with session values, or fail the run", backends.ErrInvalid)
 	case c.Core != nil && c.Window == nil:

@@ -30,6 +30,7 @@ import (
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/internal/transcript"
 	"github.com/einomem/einomem/modes"
@@ -197,6 +198,7 @@ func (m *memory) next() []string {
 	in, err := reader.Prepare(context.Background(), testkit.Say("next?"))
 	require.NoError(m.t, err)
 	require.NoError(m.t, transcript.Check(in))
+	in = einox.Unfold(in)
 	require.Equal(m.t, "next?", in[len(in)-1].Content)
 	return testkit.Shown(in[:len(in)-1])
 }
@@ -213,6 +215,7 @@ func TestNewRefusesAndCopiesItsConfig(t *testing.T) {
 		"Config.TopK -1":       {TopK: -1},
 		"Config.Threshold 2":   {Threshold: 2},
 		"Config.Language":      {Language: "fr"},
+		"Config.Note.Role":     {Note: &hooks.NoteMessage{Role: schema.Assistant}},
 		"Config.NoteTokens -1": {NoteTokens: -1},
 		"static_control":       {Mode: "static"},
 	} {

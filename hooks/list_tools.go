@@ -82,7 +82,7 @@ func (h *Hooks) attach() func(context.Context, *adk.ChatModelAgentState) error {
 			for _, name := range names {
 				t.messages[t.user] = einox.MarkOwner(t.messages[t.user], name, call+entry)
 			}
-			s.Messages = t.messages
+			s.Messages = einox.Fold(t.messages)
 		}
 		return nil
 	}

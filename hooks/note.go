@@ -65,7 +65,19 @@ func (h *Hooks) message(n Note) *schema.Message {
 	}
 	m := &schema.Message{Role: schema.User, Name: h.cfg.NoteName, Content: n.Text}
 	einox.MarkNote(m)
+	if own := h.cfg.Note; own != nil {
+		m.Role = cmp.Or(own.Role, m.Role)
+		return einox.MarkApart(m)
+	}
 	return m
+}
+
+// noteAt returns the place of a note for the user's message at a place.
+func (h *Hooks) noteAt(user int) int {
+	if own := h.cfg.Note; own != nil && own.Behind {
+		return user + 1
+	}
+	return user
 }
 
 // ownsNote reports whether m is a note of this memory; another memory of the same

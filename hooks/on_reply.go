@@ -89,7 +89,7 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 	}
 	if note != nil {
 		t.note = einox.MarkTurn(note, t.id)
-		t.insert(t.user, t.note) // what precedes it stays cacheable
+		t.insert(h.noteAt(t.user), t.note) // what precedes it stays cacheable
 	}
 }
 

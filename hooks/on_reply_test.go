@@ -34,7 +34,7 @@ func (m *memory) prepare(in []*schema.Message) []*schema.Message {
 	m.t.Helper()
 	out, err := m.Prepare(m.t.Context(), in)
 	require.NoError(m.t, err)
-	return out
+	return einox.Unfold(out)
 }
 
 func calling(id string) *schema.Message {
@@ -299,7 +299,7 @@ func TestMessageModifierShowsTheNoteAtEveryCall(t *testing.T) {
 	m.fine()
 
 	modify, in := m.MessageModifier(nil), testkit.Say("any news")
-	require.Equal(t, 1, testkit.Notes(modify(t.Context(), modify(t.Context(), in))))
+	require.Equal(t, 1, testkit.Notes(einox.Unfold(modify(t.Context(), modify(t.Context(), in)))))
 	require.Equal(t, testkit.Say("any news"), in)
 	m.backend.OnSearch = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("down") }
 	for _, in := range [][]*schema.Message{testkit.Say("any news"), testkit.Say(" "), nil} {
@@ -349,7 +349,8 @@ func ExampleHooks_Prepare() {
 		panic(err)
 	}
 	messages, _ := h.Prepare(ctx, []*schema.Message{schema.UserMessage("What do I drink?")})
-	fmt.Println(len(messages), messages[0].Name)
+	_, words, _ := strings.Cut(messages[0].Content, "</memories>\n\n")
+	fmt.Println(len(messages), words) // the note stands before the user's words
 
 	messages = append(messages, schema.AssistantMessage("Green tea.", nil)) // what the model said
 	_ = h.Finish(ctx, messages)
@@ -357,7 +358,7 @@ func ExampleHooks_Prepare() {
 		fmt.Println(m.Role, m.Content)
 	}
 	// Output:
-	// 2 memory
+	// 1 What do I drink?
 	// user What do I drink?
 	// assistant Green tea.
 }
@@ -375,7 +376,7 @@ func noteOf(t testing.TB, question string, change func(*setup), memories ...back
 	for _, mem := range memories {
 		m.backend.Found = append(m.backend.Found, backends.Hit{Memory: mem})
 	}
-	for _, msg := range m.MessageModifier(nil)(t.Context(), testkit.Say(question)) {
+	for _, msg := range einox.Unfold(m.MessageModifier(nil)(t.Context(), testkit.Say(question))) {
 		if einox.IsNote(msg) {
 			return msg
 		}
@@ -444,7 +445,8 @@ func TestThePositionOfTheNote(t *testing.T) {
 	m := newMemory(t, func(*setup) {})
 	out, err := m.Prepare(t.Context(), in)
 	require.NoError(t, err)
-	for i, msg := range out {
+	require.Len(t, out, len(in), "inside the user's message")
+	for i, msg := range einox.Unfold(out) {
 		require.Equal(t, i == 3, einox.IsNote(msg), i)
 	}
 	again, err := m.Prepare(t.Context(), out)

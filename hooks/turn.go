@@ -40,6 +40,7 @@ type turn struct {
 // system message. With a window it carries the turn's id and how far it was counted, so
 // that what follows joins the turn that it belongs to.
 func (h *Hooks) find(messages []*schema.Message) *turn {
+	messages = einox.Unfold(messages)
 	t := &turn{messages: slices.Clone(messages), user: lastUser(messages), counted: -1}
 	if t.user >= 0 {
 		t.id, t.start = einox.TurnOf(messages[t.user]), turnStart(messages, t.user)

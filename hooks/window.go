@@ -40,11 +40,13 @@ func (h *Hooks) loadHistory(ctx context.Context, t *turn) {
 	t.insert(t.start, history...)
 }
 
-// fit returns messages as they fit the window, marked as [Hooks.withhold] does. Its only error is that they do
-// not: sent all the same they would be refused by the provider, or cut by it.
-// Whatever else goes wrong leaves them as they are.
+// fit returns messages as models are shown them: with notes inside the user's messages, as they
+// fit the window, marked as [Hooks.withhold] does. Its only error is that they do not fit: sent
+// all the same they would be refused by the provider, or cut by it. Whatever else goes wrong
+// leaves them as they are.
 func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (out []*schema.Message, over error) {
-	messages = h.withhold(ctx, messages)
+	defer func() { out = einox.Fold(out) }()
+	messages = h.withhold(ctx, einox.Unfold(messages))
 	if h.window == nil {
 		return messages, nil
 	}

@@ -38,11 +38,11 @@
 //
 // # The note
 //
-// What was found is shown as one message with the role of the user and the name
-// "memory", in front of the last message of the user. It is fenced and says that
-// it is data, not instructions; nothing in a memory can close the fence. It is
-// bounded by count (TopK) and size (NoteTokens), is injected once a reply, and is
-// never stored or learnt from.
+// What was found is shown inside the last message of the user, before the user's own
+// words; Config.Note makes it a message of its own. It is fenced and says that it is
+// data, not instructions; nothing in a memory can close the fence. It is bounded by
+// count (TopK) and size (NoteTokens), is injected once a reply, and is never stored or
+// learnt from: log, history and searches have the user's words alone.
 //
 // # Scope
 //

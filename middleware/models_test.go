@@ -97,7 +97,7 @@ func several(tools ...string) testkit.Reply {
 
 // noteIn is the text of the note of a search among messages, "" for none.
 func noteIn(messages []*schema.Message) string {
-	for _, m := range messages {
+	for _, m := range einox.Unfold(messages) {
 		if einox.IsRecalled(m) {
 			return m.Content
 		}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // Notice is the line that a program prints once on standard error when it uses
@@ -78,6 +79,7 @@ func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Wri
 // message.
 func (m *Model) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	offered := model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools
+	in = einox.Unfold(in) // it reads less well than a real one: the user's words alone ask
 	if m.Answer != nil {
 		return m.Answer(in, offered)
 	}

@@ -36,6 +36,8 @@ const (
 	ownerKey  = MarkerKey + "_owner_"  // + the name of a note or a tool: the middleware of the agent that has it
 
 	privateKey = MarkerKey + "_private" // the message is not to be remembered, see MarkPrivate
+	foldedKey  = MarkerKey + "_folded"  // the notes inside a user's message, see Fold
+	apartKey   = MarkerKey + "_apart"   // the note is a message of its own, see MarkApart
 
 	noteMark    = "note"
 	summaryMark = "summary"
@@ -179,9 +181,10 @@ func Untie(m *schema.Message) *schema.Message {
 	return without(m, func(key string) bool { return key == seqKey || key == refKey || key == ofKey })
 }
 
-// Unmark returns m without memory's marks: m itself when it has none. What is private stays
-// so.
+// Unmark returns m without memory's marks and the notes inside it: m itself when it has none.
+// What is private stays so.
 func Unmark(m *schema.Message) *schema.Message {
+	m = own(m)
 	passing := func(key string) bool { return ours(key) && key != privateKey }
 	for k := range m.Extra {
 		if passing(k) {

@@ -16,8 +16,9 @@ import (
 )
 
 // Text returns the text of a message, whatever form it has: its parts, else its
-// content. Images and sounds have none.
+// content. Images and sounds have none, and notes inside a user's message do not count.
 func Text(m *schema.Message) string {
+	m = own(m)
 	var texts []string
 	for _, p := range Parts(m) {
 		if t := strings.TrimSpace(p.Text); t != "" {
@@ -47,7 +48,7 @@ var retold = regexp.MustCompile("^For context:($| \\[[^\\]\n]*\\] (said: |called
 // IsRetold reports whether m passes on to one agent what another did: Eino writes that
 // in the role of the user (trap T16).
 func IsRetold(m *schema.Message) bool {
-	return m != nil && m.Role == schema.User && retold.MatchString(m.Content)
+	return m != nil && m.Role == schema.User && retold.MatchString(own(m).Content)
 }
 
 // summaryKey is what Eino's summarization middleware of newer releases marks the
@@ -68,7 +69,7 @@ func IsDigest(m *schema.Message) bool {
 // all that was said, media are as they are. What belongs to the provider and was
 // not said (Extra, token counts) is left out; it need not be encodable.
 func Stored(m *schema.Message, text func(string) string) *schema.Message {
-	c := *m
+	c := *own(m)
 	c.Extra, c.ResponseMeta = nil, nil
 	c.Content = text(c.Content)
 	c.ReasoningContent = text(c.ReasoningContent)

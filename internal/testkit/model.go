@@ -13,6 +13,8 @@ import (
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // Reply computes the model's next answer from the whole input of a call.
@@ -28,6 +30,7 @@ type Chat struct {
 type callLog struct {
 	mu      sync.Mutex
 	calls   [][]*schema.Message
+	sent    [][]*schema.Message
 	offered [][]*schema.ToolInfo // in each call
 	next    int
 }
@@ -61,7 +64,26 @@ func Fail(err error) Reply {
 	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, err }
 }
 
-// Calls returns the inputs of all calls so far, as they were at the time.
+// copied returns copies of messages, which nobody changes later.
+func copied(messages []*schema.Message) []*schema.Message {
+	out := make([]*schema.Message, len(messages))
+	for i, m := range messages {
+		clone := *m
+		out[i] = &clone
+	}
+	return out
+}
+
+// Sent returns the inputs of all calls so far as a provider gets them: notes stand inside
+// the user's messages.
+func (c *Chat) Sent() [][]*schema.Message {
+	c.log.mu.Lock()
+	defer c.log.mu.Unlock()
+	return slices.Clone(c.log.sent)
+}
+
+// Calls returns the inputs of all calls so far, as they were at the time, with the notes as
+// messages of their own. Replies are given the same.
 func (c *Chat) Calls() [][]*schema.Message {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
@@ -97,12 +119,9 @@ func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Op
 	ctx = callbacks.OnStart(ctx, in)
 	options := model.GetCommonOptions(&model.Options{Tools: c.tools}, opts...)
 	c.log.mu.Lock()
-	var copied []*schema.Message
-	for _, m := range in {
-		clone := *m
-		copied = append(copied, &clone)
-	}
-	c.log.calls, c.log.offered = append(c.log.calls, copied), append(c.log.offered, options.Tools)
+	c.log.sent = append(c.log.sent, copied(in))
+	in = einox.Unfold(in)
+	c.log.calls, c.log.offered = append(c.log.calls, copied(in)), append(c.log.offered, options.Tools)
 	reply := c.script[min(c.log.next, len(c.script)-1)]
 	c.log.next++
 	c.log.mu.Unlock()

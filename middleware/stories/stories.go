@@ -228,8 +228,9 @@ func turn(ctx context.Context, mem *middleware.MemoryMiddleware, session []*sche
 	if err != nil {
 		return "", err
 	}
-	if at := slices.IndexFunc(messages, einox.IsRecalled); at >= 0 {
-		note = messages[at].Content
+	if shown := einox.Unfold(messages); slices.ContainsFunc(shown, einox.IsRecalled) {
+		at := slices.IndexFunc(shown, einox.IsRecalled)
+		note = shown[at].Content
 	}
 	return note, errors.Join(mem.Finish(ctx, append(messages, answer)), mem.Flush(ctx))
 }
