@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	einoext "github.com/cloudwego/eino-ext/components/model/openai"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/examples/demomodel"
 )
 
@@ -204,7 +206,8 @@ func TestTheEnvironmentChoosesTheModels(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "k")
 	m, err = demomodel.Choose(t.Context(), demo, config, io.Discard)
 	require.NoError(t, err)
-	assert.Equal(t, m, config.Model)
+	assert.IsType(t, &einoext.ChatModel{}, m)
+	assert.IsType(t, &openai.ChatModel{}, config.Model)
 	assert.NotNil(t, config.Embedder)
 	assert.Equal(t, "text-embedding-3-small", config.EmbeddingModel)
 

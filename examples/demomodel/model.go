@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 
+	einoext "github.com/cloudwego/eino-ext/components/model/openai"
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -57,7 +58,8 @@ var _ model.ToolCallingChatModel = (*Model)(nil)
 // Choose returns the model that answers in an example, and sets those by which
 // config learns and searches: the models that the environment names
 // ([openai.FromEnv]), or demo, which is announced on stderr and leaves config as it
-// is, so that what is said is remembered word for word.
+// is, so that what is said is remembered word for word. The one that answers is a chat
+// model of eino-ext, as any agent may have; the others are clients of this project.
 func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Writer) (model.ToolCallingChatModel, error) {
 	chatConfig, embedderConfig := openai.FromEnv()
 	if chatConfig == nil {
@@ -65,14 +67,17 @@ func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Wri
 		return demo, nil
 	}
 	chatConfig.ErrorText = true // who reads the errors of an example is who talks to it
-	chat, err := openai.NewChatModel(ctx, chatConfig)
+	learner, err := openai.NewChatModel(ctx, chatConfig)
+	config.Model = learner
 	if err == nil && embedderConfig != nil {
 		embedderConfig.ErrorText = true
 		config.EmbeddingModel = embedderConfig.Model
 		config.Embedder, err = openai.NewEmbedder(ctx, embedderConfig)
 	}
-	config.Model = chat
-	return chat, err
+	if err != nil {
+		return nil, err
+	}
+	return einoext.NewChatModel(ctx, &einoext.ChatModelConfig{APIKey: chatConfig.APIKey, BaseURL: chatConfig.BaseURL, Model: chatConfig.Model})
 }
 
 // Generate implements model.BaseChatModel. Without Answer it fails if there is no user's
