@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -93,21 +94,24 @@ const whole = 2
 // indexed returns the texts of a memory that are searched: who said it, when it was said,
 // when it helps, and what it says. When it helps counts twice: a question describes the
 // situation that its author is in, and resembles a description of that situation more than
-// it resembles the advice. Keywords of a fact only stand for other words of it, and count half.
-func indexed(m *backends.Memory) (texts []string, keywords string) {
-	texts = []string{m.Origin.Speaker, spokenDate(m), m.WhenToUse, m.WhenToUse, m.Text}
+// it resembles the advice. Its date counts half, and so do keywords of a fact, which only stand
+// for other words of it.
+func indexed(m *backends.Memory) (texts, halves []string) {
 	if m.Kind.Traits().Keywords {
-		return slices.Delete(texts, 2, 4), m.WhenToUse
+		return []string{m.Origin.Speaker, theUser.ReplaceAllString(m.Text, "")}, []string{spokenDate(m), m.WhenToUse}
 	}
-	return texts, ""
+	return []string{m.Origin.Speaker, m.WhenToUse, m.WhenToUse, m.Text}, []string{spokenDate(m)}
 }
+
+// theUser opens most facts, and finds none: who asks about users asks for others.
+var theUser = regexp.MustCompile(`^(?:The user(?:'s)? |用户)`)
 
 // memory analyses what is searched of a memory, and counts it in halves.
 func (r *reader) memory(m *backends.Memory) bag {
-	texts, keywords := indexed(m)
+	texts, halves := indexed(m)
 	r.scan(texts...)
 	full := len(r.sequence)
-	r.more(keywords)
+	r.more(halves...)
 	return r.count(full)
 }
 
@@ -122,7 +126,7 @@ func spokenDate(m *backends.Memory) string {
 	at := m.Observed.UTC()
 	date := at.Format("January 2006")
 	if !isASCII(m.Text) && strings.ContainsFunc(m.Text, func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
-		date += "\n" + at.Format("2006年1月")
+		date += "\n" + at.Format("1月")
 	}
 	return date
 }
@@ -330,6 +334,8 @@ const maxTerm = 256
 type analyzer struct {
 	languages []language
 	groups    map[string][]string // see related
+	light     map[string]bool     // terms of light and of months
+	months    []string            // terms
 	readers   sync.Pool           // of *reader, for count
 }
 
@@ -355,7 +361,10 @@ func newAnalyzer() (*analyzer, error) {
 			return nil, fmt.Errorf("recall: reading a list of stop words: %w", err)
 		}
 	}
-	a.groups = a.relate()
+	a.groups, a.light, a.months = a.relate(), map[string]bool{}, a.terms(months)
+	for _, term := range append(a.terms(light), a.months...) {
+		a.light[term] = true
+	}
 	return a, nil
 }
 

@@ -6,7 +6,11 @@ package recall
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/einomem/einomem/internal/period"
 )
@@ -15,9 +19,10 @@ import (
 // a plateau: each halved or doubled moves recall@5 of the 90 questions of LoCoMo that name a day
 // or a month, asked as "yesterday" or "last month", by at most 4 points.
 const (
-	timeTerm  = 0.5 // a time against a word that as many memories have
-	timeWords = 0.3 // the words by which the query names a time, where memories are of it
-	weekAfter = 0.5 // a memory of the week after: what happened is reported some days later
+	timeTerm  = 0.25 // a time against a word that as many memories have
+	timeAlone = 0.5  // the same where the query asks for nothing else
+	timeWords = 0.3  // the words by which the query names a time, where memories are of it
+	weekAfter = 0.5  // a memory of the week after: what happened is reported some days later
 )
 
 const (
@@ -29,7 +34,8 @@ const (
 // span is a stretch of time that a query names.
 type span struct {
 	from, until int64       // Unix nanoseconds
-	words       []queryTerm // by which the query names it
+	text        string      // by which the query names it
+	words       []queryTerm // of it
 }
 
 // spans returns the times that a query names, as they are meant now.
@@ -37,15 +43,26 @@ func (r *Ranker) spans(text string) []span {
 	var out []span
 	if r.signals.dates {
 		for _, p := range period.Find(shorten(text, maxTimed), r.config.Clock()) {
-			words, _ := r.analyzer.count(p.Text)
-			out = append(out, newSpan(p.From, p.Until, words))
+			named := newSpan(p.From, p.Until)
+			named.text = p.Text
+			named.words, _ = r.analyzer.count(p.Text)
+			out = append(out, named)
 		}
 	}
 	return out
 }
 
-func newSpan(from, until time.Time, words []queryTerm) span {
-	return span{max(nanos(from), math.MinInt64+1), nanos(until), words} // no memory is of no time
+func newSpan(from, until time.Time) span {
+	return span{from: max(nanos(from), math.MinInt64+1), until: nanos(until)} // no memory is of no time
+}
+
+// onlyTimes reports whether a query says nothing beside the times that it names.
+func (r *Ranker) onlyTimes(text string, named []span) bool {
+	text = norm.NFKC.String(text)
+	for i := range named {
+		text = strings.ReplaceAll(text, named[i].text, " ")
+	}
+	return !slices.ContainsFunc(r.terms(text), func(t queryTerm) bool { return !isFunction(t.text) && !r.analyzer.isLight(t.text) })
 }
 
 // holds returns 1 if a memory was said or happened in the span, [weekAfter] if it was said
@@ -79,36 +96,74 @@ func (s *scratch) ofTheTime(d *doc) float64 {
 	return most
 }
 
-// date scores the memories of the times that a query names: a time is a term, which they hold.
-// Where half of all memories hold it, it finds nothing, as a stop word. date returns the terms of
-// the query, of which the words that name these times count less. A time that no memory is of
-// is none: "Who read 1984?" may ask for a book.
-func (x *index) date(q *query, s *scratch) []queryTerm {
+// date sets the times of the query that memories are of, and returns these memories, by slot, and the
+// terms of the query. Words that name these times count less, and so do all terms where the query asks for
+// nothing else. A time that no memory is of is none: "Who read 1984?" may ask for a book.
+func (x *index) date(q *query, s *scratch) (terms []queryTerm, of []int32) {
 	s.spans = s.spans[:0]
-	terms, of := slices.Clone(q.terms), []int32(nil)
 	for _, named := range q.spans {
-		before := len(of)
-		for slot := range x.docs {
-			if named.holds(&x.docs[slot]) > 0 {
-				of = append(of, int32(slot))
-			}
-		}
-		if len(of) == before {
-			continue
-		}
-		s.spans = append(s.spans, named)
-		for i, t := range terms {
-			if slices.ContainsFunc(named.words, func(word queryTerm) bool { return word.text == t.text }) {
-				terms[i].count *= timeWords
-			}
+		if slices.ContainsFunc(x.docs, func(d doc) bool { return named.holds(&d) > 0 }) {
+			s.spans = append(s.spans, named)
 		}
 	}
+	if len(s.spans) == 0 {
+		return q.terms, nil
+	}
+	for slot := range x.docs {
+		if s.ofTheTime(&x.docs[slot]) > 0 {
+			of = append(of, int32(slot))
+		}
+	}
+	for _, t := range q.terms {
+		if q.ofTime {
+			t.count *= timeWords / float64(len(q.terms))
+		} else if namedBy(s.spans, t) {
+			t.count *= timeWords
+		}
+		terms = append(terms, t)
+	}
+	return terms, of
+}
+
+// namedBy reports whether a term is a word by which a query names one of the times.
+func namedBy(spans []span, t queryTerm) bool {
+	return slices.ContainsFunc(spans, func(s span) bool {
+		return slices.ContainsFunc(s.words, func(word queryTerm) bool { return word.text == t.text })
+	})
+}
+
+// datesLast moves the terms that name a time behind the others. One that is only in the date of a memory
+// finds none, and no single character does: 月 is in every month.
+func (r *Ranker) datesLast(q *query, terms []weighedTerm) []weighedTerm {
+	var dated []weighedTerm
+	terms = slices.DeleteFunc(terms, func(t weighedTerm) bool {
+		word := t.words[0]
+		names := slices.Contains(r.analyzer.months, word) || namedBy(q.spans, queryTerm{text: word})
+		if t.least = whole; utf8.RuneCountInString(word) == 1 {
+			t.least = math.MaxInt32
+		}
+		if names {
+			dated = append(dated, t)
+		}
+		return names
+	})
+	return append(terms, dated...)
+}
+
+// addTime adds to the scores of the memories of a time: it is a term, which they hold. It finds none by
+// itself, unless the query asks for nothing else: "the weather in March" would bring all of March.
+func (x *index) addTime(q *query, s *scratch, of []int32) {
 	weight := timeTerm * x.lexicon.idf(len(of))
+	if q.ofTime {
+		weight = timeAlone * max(math.Ln2, x.lexicon.idf(len(of)))
+	}
 	for _, slot := range of {
-		if s.scores[slot] == 0 && weight >= timeTerm*math.Ln2 {
-			s.scores[slot] = weight * s.ofTheTime(&x.docs[slot])
+		if s.scores[slot] == 0 {
+			if !q.ofTime {
+				continue
+			}
 			s.matched = append(s.matched, slot)
 		}
+		s.scores[slot] += weight * s.ofTheTime(&x.docs[slot])
 	}
-	return terms
 }

@@ -146,6 +146,7 @@ type weighedTerm struct {
 	weight float64  // idf times the count in the query
 	words  []string // the term, or what stands for it
 	loose  bool     // words that are related to it, which find no experience
+	least  int32    // a memory that holds it less often, and no other term, is not found by it
 }
 
 // The parameters of BM25, see the package comment.
@@ -235,6 +236,9 @@ func (x *lexicon) score(terms []weighedTerm, docs []doc, scores []float64, match
 				continue
 			}
 			if scores[e.slot] == 0 {
+				if e.count < t.least {
+					continue
+				}
 				matched = append(matched, e.slot)
 			}
 			count := float64(e.count) / whole

@@ -95,14 +95,19 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 	x := p.index
 	s := r.borrow(len(x.docs))
 	defer r.release(s)
-	terms, attainable := x.lexicon.weigh(x.date(q, s), r.analyzer.groups)
+	asked, ofTheTime := x.date(q, s)
+	terms, attainable := x.lexicon.weigh(asked, r.analyzer.groups)
 	keywords, _ := x.lexicon.weigh(q.keywords, nil)
 	terms = append(terms, keywords...)
 	if len(q.context) > 0 && !x.tells(terms) {
 		before, _ := x.lexicon.weigh(q.context, nil)
 		terms = append(terms, before...)
 	}
+	if !q.ofTime {
+		terms = r.datesLast(q, terms)
+	}
 	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
+	x.addTime(q, s, ofTheTime)
 	f := r.field(x, q, s, terms)
 	if f.slots = s.found; q.vector != nil {
 		f.scan(q)
@@ -367,6 +372,9 @@ func (x *lexicon) scoreOf(terms []weighedTerm, b *besideDoc) float64 {
 		count := 0.0
 		for _, word := range t.words {
 			count += b.counts[word]
+		}
+		if score == 0 && count*whole < float64(t.least) {
+			continue
 		}
 		score += t.weight * (bm25K1 + 1) * count / (count + base + bm25K1*bm25B*float64(b.length)/max(1, usual))
 	}

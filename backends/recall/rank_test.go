@@ -114,9 +114,9 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 					total += weight
 				}
 			}
-			texts, keywords := indexed(m)
+			texts, halves := indexed(m)
 			add(1, texts...)
-			add(0.5, keywords)
+			add(0.5, halves...)
 		}
 		n := float64(len(all))
 		scores = map[string]float64{}

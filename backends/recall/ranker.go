@@ -152,6 +152,7 @@ type query struct {
 	eligible  eligibility
 	beside    []besideDoc
 	spans     []span // times that it names
+	ofTime    bool   // it asks for nothing but them
 	diversity float64
 	rewriter  Rewriter // nil: the query stays as it is
 	reranker  Reranker // nil: the order stays as it is
@@ -199,6 +200,7 @@ func (r *Ranker) read(q *query, text string) {
 	if q.terms = r.terms(idle.ReplaceAllString(text, " ")); len(q.terms) == 0 {
 		q.terms = r.terms(text)
 	}
+	q.ofTime = r.onlyTimes(idle.ReplaceAllString(text, " "), q.spans)
 }
 
 // terms returns what to look for of a query: without function characters, unless it has

@@ -102,7 +102,7 @@ func (r *Ranker) widen(q *query, w *Rewriting) {
 		r.read(&part, text)
 		q.questions = append(q.questions, &part)
 	}
-	if asked := newSpan(w.From, w.Until, nil); r.signals.dates && asked.from < asked.until {
+	if asked := newSpan(w.From, w.Until); r.signals.dates && asked.from < asked.until {
 		for _, part := range q.questions {
 			part.spans = append(part.spans, asked)
 		}

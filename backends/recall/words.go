@@ -70,6 +70,21 @@ const functionChars = "我你您他她它们的了吗呢吧啊呀么是在有和
 // isFunction reports whether a term has no meaning of its own, beyond the stop words.
 func isFunction(term string) bool { return strings.ContainsAny(term, functionChars) }
 
+// light are words, and characters, of questions that ask for a time and for nothing else of it.
+const light = `give show let want happen happened go went gone come came get got do say said tell told talk speak spoke chat discuss mention ask share learn know
+	remember recall forget think thought summarise summary recap review list overview look back bring up busy new plan planned schedule agenda
+	calendar appointment event activity anything something everything nothing thing stuff anyone us me like life interesting important special
+	particular all far much many next day night morning evening week weekend month year time
+	发 生 事 情 做 干 忙 说 讲 聊 谈 提 到 告 诉 问 跟 给 对 回 顾 忆 总 结 下 记 得 住 录 值 况 安 排 计 划 日 程 活 动 行 去 来 过 里 上 中 内 份 时 候 期 间
+	新 经 历 重 要 意 义 如 何 样 为 止 待 办 打 算 关 于 帮 些 最 近 天 周 末`
+
+const months = "january february march april may june july august september october november december"
+
+// isLight reports whether a term is one of light, or of nothing but its characters.
+func (a *analyzer) isLight(term string) bool {
+	return a.light[term] || !strings.ContainsFunc(term, func(c rune) bool { return !a.light[string(c)] })
+}
+
 // related are words by which people ask for and state the same things about themselves. A
 // word of a query also finds the others of its group, at relatedWeight: without a model
 // or an embedder "Where do I live?" would not find "I moved to Shanghai". Where a group has a
