@@ -285,6 +285,9 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 			continue
 		}
 		msg, whole := m.clean(ctx, msg)
+		if einox.SaysNothing(msg) { // it was a thought
+			continue
+		}
 		if !whole && msg.ToolCallID == "" && len(msg.ToolCalls) == 0 { // a call and its result stay together
 			continue
 		}

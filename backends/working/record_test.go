@@ -57,6 +57,28 @@ func TestAppendKeepsWhatWasSaid(t *testing.T) {
 	assert.Equal(t, ann, e.session(ann).Scope)
 }
 
+// What a model thinks aloud, and a call that it prints, is nothing that anybody said.
+func TestThoughtsAreNotLogged(t *testing.T) {
+	e := newEnv(t)
+	calling := schema.AssistantMessage("<think>I read it.</think>", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "f"}}})
+	turn := &working.Turn{Scope: ann, ID: "t", Done: true, Messages: []*schema.Message{
+		schema.UserMessage("<think> is a tag?"), calling, schema.ToolMessage("<think>", "c1"),
+		schema.AssistantMessage("<think>Only this, and then cut off", nil),
+		schema.AssistantMessage("<tool_call>{\"name\":\"f\"}</tool_call>", nil),
+		schema.AssistantMessage("嗯。\n</think>\n\n是。`<think>` 是标签。", nil),
+	}}
+	e.append(turn)
+	var got []string
+	for _, entry := range e.entries(ann) {
+		got = append(got, entry.ID+" "+entry.Content)
+	}
+	require.Equal(t, []string{"t-0 <think> is a tag?", "t-1 ", "t-2 <think>", "t-5 是。`<think>` 是标签。"}, got)
+	require.Equal(t, "<think>I read it.</think>", calling.Content)
+	for _, item := range e.consolidate(ann).Items {
+		require.NotContains(t, item.Memory.Text, "嗯")
+	}
+}
+
 func TestAppendingTheSameMessagesTwiceIsHarmless(t *testing.T) {
 	e := newEnv(t)
 	question := &working.Turn{Scope: ann, ID: "t", Messages: []*schema.Message{schema.UserMessage("hi")}}

@@ -42,7 +42,7 @@ func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
 		texts = append(texts, m.ToolCalls[i].Function.Arguments)
 	}
 	if len(texts) == 0 {
-		texts = pieces(einox.Text(m))
+		texts = pieces(einox.Written(m))
 	}
 	var a Answer[T]
 	d := decoder{shape: shapeOf(reflect.TypeFor[T]())}

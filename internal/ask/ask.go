@@ -144,7 +144,7 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (string, error) {
 	var answer string
 	err := r.ask(ctx, q, nil, func(out *schema.Message) error {
-		if answer = unwrap(einox.Text(out)); answer == "" {
+		if answer = unwrap(einox.Written(out)); answer == "" {
 			return ErrEmpty
 		}
 		if check != nil {

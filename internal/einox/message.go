@@ -16,17 +16,23 @@ import (
 )
 
 // Text returns the text of a message, whatever form it has: its parts, else its
-// content. Images and sounds have none, and notes inside a user's message do not count.
-func Text(m *schema.Message) string {
+// content. Images and sounds have none, and notes inside a user's message do not count. Of an
+// assistant it is what [Spoken] returns.
+func Text(m *schema.Message) string { return textOf(m, func(s string) string { return spokenBy(m, s) }) }
+
+// Written returns the text of a message as Text does, with all that a model wrote.
+func Written(m *schema.Message) string { return textOf(m, strings.Clone) }
+
+func textOf(m *schema.Message, of func(string) string) string {
 	m = own(m)
 	var texts []string
 	for _, p := range Parts(m) {
-		if t := strings.TrimSpace(p.Text); t != "" {
+		if t := strings.TrimSpace(of(p.Text)); t != "" {
 			texts = append(texts, t)
 		}
 	}
 	if len(texts) == 0 { // no parts, or media with a text beside them
-		return strings.TrimSpace(m.Content)
+		return strings.TrimSpace(of(m.Content))
 	}
 	return strings.Join(texts, "\n")
 }
@@ -67,20 +73,21 @@ func IsDigest(m *schema.Message) bool {
 
 // Stored returns the copy of a message that is stored: text has been applied to
 // all that was said, media are as they are. What belongs to the provider and was
-// not said (Extra, token counts) is left out; it need not be encodable.
+// not said (Extra, token counts, asides) is left out; it need not be encodable.
 func Stored(m *schema.Message, text func(string) string) *schema.Message {
 	c := *own(m)
 	c.Extra, c.ResponseMeta = nil, nil
-	c.Content = text(c.Content)
 	c.ReasoningContent = text(c.ReasoningContent)
+	said := func(s string) string { return text(spokenBy(m, s)) }
+	c.Content = said(c.Content)
 	c.ToolCalls = slices.Clone(c.ToolCalls)
 	for i := range c.ToolCalls {
 		c.ToolCalls[i].Extra = nil
 		c.ToolCalls[i].Function.Arguments = text(c.ToolCalls[i].Function.Arguments)
 	}
-	c.MultiContent = told(c.MultiContent, func(p *schema.ChatMessagePart) *string { return &p.Text }, text)
-	c.UserInputMultiContent = told(c.UserInputMultiContent, func(p *schema.MessageInputPart) *string { return &p.Text }, text)
-	c.AssistantGenMultiContent = told(c.AssistantGenMultiContent, func(p *schema.MessageOutputPart) *string { return &p.Text }, text)
+	c.MultiContent = told(c.MultiContent, func(p *schema.ChatMessagePart) *string { return &p.Text }, said)
+	c.UserInputMultiContent = told(c.UserInputMultiContent, func(p *schema.MessageInputPart) *string { return &p.Text }, said)
+	c.AssistantGenMultiContent = told(c.AssistantGenMultiContent, func(p *schema.MessageOutputPart) *string { return &p.Text }, said)
 	return &c
 }
 
