@@ -5,12 +5,14 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // AgentMiddleware returns the memory as one entry of
@@ -34,7 +36,7 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 		BeforeChatModel:       h.attach(),
 		WrapToolCall:          h.ToolMiddleware(),
 	}
-	if h.records() {
+	if h.records() || len(h.tools) > 0 {
 		m.AfterChatModel = h.afterChatModel
 	}
 	return m
@@ -57,8 +59,9 @@ func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState)
 }
 
 // afterChatModel runs after every answer of the model. It appends nothing to the
-// state and takes nothing away (traps T9, T10); where a system message carries the turn,
-// the answer is counted, before another middleware can replace it.
+// state and takes nothing away (traps T9, T10). Where a system message carries the turn,
+// the answer is counted, before another middleware can replace it. A call that a model prints
+// which is not wrapped becomes one: its text was shown before.
 func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
 	h.guard(ctx, StageRecord, func() {
 		if s == nil || len(s.Messages) == 0 {
@@ -67,6 +70,12 @@ func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) 
 		last := s.Messages[len(s.Messages)-1]
 		if last == nil || last.Role != schema.Assistant {
 			return
+		}
+		if called := h.calling(last); called != last && len(called.ToolCalls) > 0 && !tookPrinted(s.Messages) {
+			h.shown.Do(func() {
+				work.Learnt(ctx, h.cfg.OnError, errors.New("the model printed a call of a memory tool as text, which people may have seen. It is made all the same. Give the agent the model by WrapModel: then nobody sees it"))
+			})
+			s.Messages, last = append(slices.Clone(s.Messages[:len(s.Messages)-1]), called), called
 		}
 		t := h.record(ctx, s.Messages, len(last.ToolCalls) == 0, false)
 		if t != nil && h.window != nil && systemAt(t.messages) >= 0 {

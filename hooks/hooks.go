@@ -6,6 +6,7 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cloudwego/eino/components/tool"
@@ -35,6 +36,10 @@ type Hooks struct {
 	circuit   *fault.Breaker        // of the store where turns are logged
 	ended     func(backends.Scope)  // nil: nobody asks when turns end
 	badZone   atomic.Value          // the name of a zone that was reported last
+
+	mu       sync.Mutex
+	shown    sync.Once      // a printed call may have been shown, and was reported
+	printers map[string]int // how many answers of a model printed calls of tools
 }
 
 // New returns hooks for a configuration, and for what package middleware builds of it:
@@ -46,7 +51,7 @@ func New(ctx context.Context, cfg *Config, log *working.Memory, w *window.Window
 	if err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	h := &Hooks{circuit: fault.NewBreaker("store", 1, backends.SystemClock), cfg: c, log: log, window: w, tools: tools}
+	h := &Hooks{circuit: fault.NewBreaker("store", 1, backends.SystemClock), cfg: c, log: log, window: w, tools: tools, printers: map[string]int{}}
 	if h.plan, err = c.Mode.Plan(c.Backend); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}

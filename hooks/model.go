@@ -5,29 +5,116 @@ package hooks
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 )
+
+// WrapModel returns m with memory around each call: with Config.Window every context that m
+// is given is made to fit, or refused with a compaction.OverError; a call of a memory tool
+// that m prints as text is made. It is for agents that take no middleware, for graphs, and for
+// agents of Eino before 0.9 beside [Hooks.AgentMiddleware], which has no place around a model.
+//
+// What it is given stays as it is, so that each call compacts anew; a summary is
+// made once, because the compactor remembers it.
+//
+// A model that prints a second call is offered no memory tools from then on, in the process,
+// but under modes.AgentControl. Config.OnError is told.
+func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatModel {
+	if h.window == nil && len(h.tools) == 0 {
+		return m
+	}
+	around := h.around(fmt.Sprintf("%T %p", m, m))
+	call := around.Call
+	around.Call = func(ctx context.Context, c *einox.ModelCall) (_ *einox.ModelAnswer, err error) {
+		if c.Messages, err = h.fitting(ctx, c.Messages); err != nil {
+			return nil, err
+		}
+		return call(ctx, c)
+	}
+	return einox.AroundModel(m, nil, around)
+}
 
 // ModelWrapper returns what [Hooks.WrapModel] puts around a model for handlers of newer Eino
 // releases, which are given a model in each call, and the tools that it is offered. Contexts
 // stay as they are: the handler has made them fit. Call it once for each agent.
 func (h *Hooks) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel {
-	around := &einox.Around{Name: "Remembering", Call: h.callModel}
+	around := h.around("handler " + backends.NewID())
 	return func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel {
 		return einox.AroundModel(m, tools, around)
 	}
 }
 
+// around is what stands around the calls of a model of this process.
+func (h *Hooks) around(model string) *einox.Around {
+	return &einox.Around{
+		Name:     "Remembering",
+		Replaces: func(tools []*schema.ToolInfo) bool { return slices.ContainsFunc(tools, h.isOwn) },
+		Call: func(ctx context.Context, c *einox.ModelCall) (*einox.ModelAnswer, error) {
+			return h.callModel(ctx, c, model)
+		},
+	}
+}
+
+func (h *Hooks) isOwn(t *schema.ToolInfo) bool {
+	return t != nil && slices.Contains(h.toolNames, t.Name)
+}
+
 // callModel makes a call of a wrapped model.
-func (h *Hooks) callModel(ctx context.Context, c *einox.ModelCall) (*einox.ModelAnswer, error) {
-	return h.ask(ctx, c)
+func (h *Hooks) callModel(ctx context.Context, c *einox.ModelCall, model string) (*einox.ModelAnswer, error) {
+	if !slices.ContainsFunc(c.Offered(), h.isOwn) {
+		return h.ask(ctx, c)
+	}
+	h.mu.Lock()
+	refused := h.plan.Search && h.printers[model] > 1
+	h.mu.Unlock()
+	instead := func(printed *schema.Message) (*schema.Message, *einox.ModelAnswer, error) {
+		if h.takes(ctx, model, c.Messages, printed) {
+			return printed, nil, nil
+		}
+		again, err := h.ask(ctx, h.withoutTools(c))
+		return nil, again, err
+	}
+	if refused {
+		c, instead = h.withoutTools(c), dropped
+	}
+	answer, err := h.ask(ctx, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.Stream != nil:
+		return &einox.ModelAnswer{Stream: h.watchPrinted(answer.Stream, instead)}, nil
+	}
+	out, again, err := h.replaced(answer.Message, instead)
+	if again != nil {
+		out, _, err = h.replaced(again.Message, dropped)
+	}
+	return &einox.ModelAnswer{Message: out}, err
 }
 
 // ask calls the model.
 func (h *Hooks) ask(ctx context.Context, c *einox.ModelCall) (*einox.ModelAnswer, error) {
 	return c.Ask(ctx)
+}
+
+// withoutTools returns a call that offers no memory tools, and does not speak of them.
+func (h *Hooks) withoutTools(c *einox.ModelCall) *einox.ModelCall {
+	out := *c
+	out.Options = append(out.Options, model.WithTools(slices.DeleteFunc(slices.Clone(c.Offered()), h.isOwn)))
+	out.Messages = slices.Clone(c.Messages)
+	for i, m := range out.Messages {
+		if m != nil && m.Role == schema.System && strings.Contains(m.Content, h.cfg.ToolInstructions) {
+			silent := *m
+			silent.Content = strings.TrimSpace(strings.ReplaceAll(m.Content, h.cfg.ToolInstructions, ""))
+			out.Messages[i] = &silent
+		}
+	}
+	out.Messages = withoutBlankSystem(out.Messages)
+	return &out
 }

@@ -301,7 +301,7 @@ func (h *Hooks) offer(ctx context.Context, t *working.Turn) error {
 
 // turnPart is what the log gets of a turn.
 func (h *Hooks) turnPart(t *turn, p part, done bool) *working.Turn {
-	return &working.Turn{Scope: t.scope, ID: t.id, First: p.first, Messages: p.messages, Time: h.cfg.Clock(), Done: done}
+	return &working.Turn{Scope: t.scope, ID: t.id, First: p.first, Messages: h.spoken(p.messages), Time: h.cfg.Clock(), Done: done}
 }
 
 // writeTimeout bounds a write that outlives the cancellation of its run.

@@ -178,6 +178,7 @@ func (r *run) collect(ctx context.Context, e *adk.AgentEvent) {
 	r.failed = r.failed || e.Err != nil
 	if e.Output != nil && e.Output.MessageOutput != nil {
 		v := e.Output.MessageOutput
+		r.hooks.unprint(v)
 		o := &output{path: slices.Clone(e.RunPath), message: v.Message}
 		r.outputs = append(r.outputs, o)
 		if v.IsStreaming && v.MessageStream != nil {
@@ -254,7 +255,7 @@ func (r *run) finish(ctx context.Context) {
 			t.Messages = append(t.Messages, r.outputs[i].message)
 		}
 	}
-	t.Messages = r.hooks.withhold(ctx, t.Messages)
+	t.Messages = r.hooks.withhold(ctx, r.hooks.spoken(t.Messages))
 	t.Done = !r.failed && !r.interrupted
 	if len(t.Messages) == 0 {
 		return

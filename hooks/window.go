@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
@@ -95,20 +94,4 @@ func (h *Hooks) restored(ctx context.Context, t *turn) *turn {
 		return t
 	}
 	return &turn{id: t.id, messages: messages}
-}
-
-// WrapModel returns m with every context that it is given made to fit the window,
-// or refused with a compaction.OverError: for agents that take no middleware, and for
-// graphs. Without Config.Window it returns m.
-//
-// What it is given stays as it is, so that each call compacts anew; a summary is
-// made once, because the compactor remembers it.
-func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatModel {
-	if h.window == nil {
-		return m
-	}
-	return einox.BeforeModel(m, "Fitted", func(ctx context.Context, c *einox.ModelCall) (err error) {
-		c.Messages, err = h.fitting(ctx, c.Messages)
-		return err
-	})
 }

@@ -18,7 +18,9 @@ import (
 // Text returns the text of a message, whatever form it has: its parts, else its
 // content. Images and sounds have none, and notes inside a user's message do not count. Of an
 // assistant it is what [Spoken] returns.
-func Text(m *schema.Message) string { return textOf(m, func(s string) string { return spokenBy(m, s) }) }
+func Text(m *schema.Message) string {
+	return textOf(m, func(s string) string { return spokenBy(m, s) })
+}
 
 // Written returns the text of a message as Text does, with all that a model wrote.
 func Written(m *schema.Message) string { return textOf(m, strings.Clone) }

@@ -47,7 +47,6 @@ func TestTagsThatAreSpokenOfStay(t *testing.T) {
 		"", "It is 4.", "a < b > c", "I think so.",
 		"Models put `<think>` and `</think>` around their thoughts.",
 		"Strip it by\n```python\nre.sub(r\"<think>.*?</think>\", \"\", s)\n```\nand print the rest.",
-		"~~~\n<think>\n~~~\nis how it begins.",
 		"The <think> tag opens it, and the </think> tag closes it.",
 		"Put it between <think> and </think>, please.",
 		"请使用<think>标签，并以</think>标签结束。",
