@@ -211,6 +211,55 @@ func TestEverythingThatWasSaidComesBack(t *testing.T) {
 	require.Equal(t, "It has whiskers.", in[4].ReasoningContent)
 }
 
+// Services of models that think want the reasoning back with each call that it led to: in the next
+// process, once the context was compacted, and when an interrupted run goes on.
+func TestReasoningGoesBackWhereCallsWent(t *testing.T) {
+	thinking := func(call testkit.Reply) testkit.Reply {
+		return func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+			m, err := call(ctx, in, o)
+			m.ReasoningContent = "I look it up, since " + strings.Repeat("it may have changed ", 40)
+			return m, err
+		}
+	}
+	requireThoughts := func(in []*schema.Message, calls int) {
+		for _, m := range in {
+			if len(m.ToolCalls) > 0 {
+				require.True(t, strings.HasPrefix(m.ReasoningContent, "I look it up"))
+				calls--
+			}
+		}
+		require.LessOrEqual(t, calls, 0)
+	}
+	db := testkit.SQLite(t)
+	for turn, tokens := range []int{20_000, 20_000, 1500} {
+		mem := open(t, windowed(tokens, &testkit.Backend{}, db))
+		script, _ := testkit.ReadPages(1, 4, 60)
+		for i := range script {
+			script[i] = thinking(script[i])
+		}
+		chat := testkit.New(append(script, testkit.Text("Read."))...)
+		testkit.Drain(agent(t, mem, chat, testkit.Reader(t, 60)).Query(asAnn, "Read three pages."))
+		for i, in := range chat.Calls() {
+			requireThoughts(in, min(i, 1))
+		}
+		if turn == 1 {
+			requireThoughts(chat.Calls()[0], 3)
+		}
+		requireFits(t, mem, chat.Calls()...)
+	}
+
+	mem := open(t, windowed(20_000, &testkit.Backend{}, nil))
+	chat := testkit.New(thinking(testkit.Call("a1", "ask", "{}")), testkit.Text("Done."))
+	a := testkit.Agent(t, "assistant", chat, func(cfg *adk.ChatModelAgentConfig) { testkit.Attach(cfg, mem) }, testkit.Approval(t))
+	run := mem.WrapRunner(testkit.Runner(a, false, testkit.Checkpoints(t.TempDir())))
+	require.Equal(t, "interrupted", testkit.Last(testkit.Drain(run.Query(asAnn, "May I?", adk.WithCheckPointID("cp")))))
+	testkit.Resume(t, asAnn, run, "cp")
+	requireThoughts(chat.Calls()[1], 1)
+	next := testkit.New()
+	testkit.Drain(agent(t, mem, next).Query(asAnn, "Well?"))
+	requireThoughts(next.Calls()[0], 1)
+}
+
 func TestAStoreThatIsAwayCostsTheHistoryAndNotTheReply(t *testing.T) {
 	db, failures := testkit.Spy(testkit.SQLite(t)), &testkit.Failures{}
 	cfg := windowed(8000, &testkit.Backend{}, db)

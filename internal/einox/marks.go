@@ -240,6 +240,9 @@ func Withheld(m *schema.Message) *schema.Message {
 			Index: c.Index, ID: c.ID, Type: c.Type, Function: schema.FunctionCall{Name: c.Function.Name, Arguments: "{}"},
 		})
 	}
+	if len(n.ToolCalls) > 0 && m.ReasoningContent != "" { // services want some back with calls
+		n.ReasoningContent = withheld[0]
+	}
 	if len(n.ToolCalls) == 0 {
 		n.Content = withheld[0]
 		if strings.ContainsFunc(Text(m), func(r rune) bool { return unicode.Is(unicode.Han, r) }) {

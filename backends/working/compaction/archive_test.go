@@ -263,7 +263,10 @@ func TestDropDerivedArchivesReasoning(t *testing.T) {
 	require.NotContains(t, m.Extra, "reasoning-content")
 	require.Contains(t, first.Extra, "reasoning-content", "the caller's is as it was")
 	require.Equal(t, in[3].ToolCalls, out.Messages[3].ToolCalls)
-	require.Equal(t, compaction.Report{Step: "drop_derived", Replaced: 2, Saved: 200}, out.Steps[0])
+	require.True(t, strings.HasPrefix(in[3].ReasoningContent, strings.TrimSuffix(out.Messages[3].ReasoningContent, "…")))
+	require.NotEmpty(t, out.Messages[3].ReasoningContent, "services refuse a call without any")
+	require.Equal(t, "drop_derived", out.Steps[0].Step)
+	require.Equal(t, 2, out.Steps[0].Replaced)
 	require.Equal(t, first.ReasoningContent, s.held(t, m)[0].ReasoningContent)
 
 	out, err = compacted(t, 10, in, s, compaction.DropDerived{})
@@ -276,6 +279,20 @@ func TestDropDerivedArchivesReasoning(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, s.puts(), "the original is stored already")
 	require.Equal(t, "u a^ u", shapeOf(out.Messages))
+}
+
+// A service that wants the reasoning back with calls wants it of each call that is still there.
+func TestACallKeepsSomeReasoning(t *testing.T) {
+	large := thinks(calls("x"), "I look it up. "+long(50))
+	large.ToolCalls[0].Function.Arguments = `{"text":"` + long(3000) + `"}`
+	in := []*schema.Message{user("a"), large, result("x", "1"), reply("b"), user("c")}
+	out, err := compacted(t, 1000, in, newShelf(t), compaction.OffloadMessages{})
+	require.NoError(t, err)
+	require.Equal(t, "u a:x^ t:x a u", shapeOf(out.Messages))
+	require.True(t, strings.HasPrefix(out.Messages[1].ReasoningContent, "I look it up."))
+	private := einox.Withheld(einox.MarkPrivate(large))
+	require.NotEmpty(t, private.ReasoningContent)
+	require.NotContains(t, private.ReasoningContent, "look")
 }
 
 // chat is one round a result, of so many tokens each, and a question.

@@ -16,7 +16,7 @@
 // context fits. Each may be used alone. From free to costly:
 //
 //   - [DropDerived] drops notes of former searches, and the reasoning of former
-//     rounds.
+//     rounds, but the beginning of what led to calls.
 //   - [OffloadTools] moves large results of tools to the archive. What stays names
 //     the call, the size, and the reference by which the result is read.
 //   - [OffloadMessages] does so with long messages of former rounds, and media.

@@ -21,8 +21,8 @@ import (
 
 // DropDerived drops what was made of something that is kept elsewhere: notes of searches
 // and core blocks of former turns, for good, and the reasoning of former rounds, which
-// goes to the archive. The reasoning of the running round stays: models that think want
-// it back with the calls they made.
+// goes to the archive. The reasoning of the running round stays, and the beginning of one that
+// led to calls: models that think want it back with them.
 type DropDerived struct{}
 
 func (DropDerived) build(*Config) (*step, error) {
@@ -49,16 +49,25 @@ func (c *draft) dropNotes() {
 func (c *draft) dropReasoning(ctx context.Context) error {
 	var swaps []swap
 	for i, m := range c.messages[:c.layout().running.From] {
-		if m.Role != schema.Assistant || m.ReasoningContent == "" || einox.IsNote(m) {
+		if m.Role != schema.Assistant || m.ReasoningContent == reasonOf(m) || einox.IsNote(m) {
 			continue
 		}
 		swaps = append(swaps, swap{index: i, build: func(ref string) *schema.Message {
 			n := *m
-			n.ReasoningContent, n.Extra = "", nil // providers keep more of it in Extra
+			n.ReasoningContent, n.Extra = reasonOf(m), nil // providers keep more of it in Extra
 			return einox.MarkRef(einox.WithMarks(&n, einox.Marks(m)), ref)
 		}})
 	}
 	return c.substitute(ctx, swaps, c.over)
+}
+
+// reasonOf is what stays of the reasoning of a message that leaves. Services that want it back
+// with calls refuse a request that lacks it.
+func reasonOf(m *schema.Message) string {
+	if len(m.ToolCalls) == 0 {
+		return ""
+	}
+	return text.Line(m.ReasoningContent, argumentRunes)
 }
 
 // What is large, and what of it stays, by default.

@@ -59,7 +59,7 @@ func isDigest(m *schema.Message) bool {
 // placeholderFor returns the message that takes the place of m: it says content, plays
 // m's part for the provider, and carries memory's marks.
 func placeholderFor(m *schema.Message, content, ref string) *schema.Message {
-	n := &schema.Message{Role: m.Role, Name: m.Name, Content: content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, ToolName: m.ToolName}
+	n := &schema.Message{Role: m.Role, Name: m.Name, Content: content, ReasoningContent: reasonOf(m), ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, ToolName: m.ToolName}
 	return withMark(einox.WithMarks(n, einox.Marks(m)), ofOne, ref)
 }
 
