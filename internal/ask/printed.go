@@ -26,7 +26,7 @@ const (
 
 var (
 	callObject = regexp.MustCompile(`(?:\[\s*)*\{\{?\s*["']?\w+["']?\s*:`)
-	callEnd    = regexp.MustCompile("\\s*(?:</|```|<\\||$)")
+	callEnd    = regexp.MustCompile("\\s*(?:</|```|<\\||\n\\{|$)")
 	framed     = regexp.MustCompile("(?:" + callFrame + ")+$")
 	// taggedCall is a call of Qwen3-Coder, or of MiniMax.
 	taggedCall = regexp.MustCompile(`(?s)<(?:function=|invoke name=)["']?([\w.-]+)["']?>(.*?)</(?:function|invoke)>`)

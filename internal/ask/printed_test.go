@@ -41,6 +41,7 @@ func TestPrintedCalls(t *testing.T) {
 		"{\"name\":\"add_memory\",\"arguments\":{\"content\":\"Ann likes tea.\"}":                                                                              "add_memory" + tea,
 		"好的，我记下来。\n```json\n{\"name\": \"add_memory\", \"arguments\": {\"content\": \"Ann likes tea.\"}}\n```":                                                 "add_memory" + tea + " 好的，我记下来。",
 		"<think>I call {\"name\":\"search_memory\"}</think>{\"name\":\"add_memory\",\"arguments\":{\"content\":\"Ann likes tea.\"}}":                           "add_memory" + tea + " <think>I call {\"name\":\"search_memory\"}</think>",
+		"{{\"name\":\"search_memory\",\"arguments\":{\"keywords\":[\"tea\"]}}}\n{{\"name\":\"add_memory\",\"arguments\":{\"content\":\"Ann likes tea.\"}}}":    "search_memory" + keywords + "add_memory" + tea,
 		"{\"name\":\"search_memory\",\"arguments\":{\"keywords\":[\"tea\"]}}\n{\"name\":\"add_memory\",\"arguments\":{\"content\":\"Ann likes tea.\"}}":        "search_memory" + keywords + "add_memory" + tea,
 		"<tool_call>\n{\"name\":\"add_memory\",\"arguments\":{\"content\":\"Ann lik":                                                                           "",
 		"{\"name\":\"search_memory\"}": "search_memory{}",

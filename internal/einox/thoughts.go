@@ -20,8 +20,9 @@ var (
 	aside = regexp.MustCompile(`(?i)^(?:</?(?:seed:)?(?:think|thinking|thoughts?|reasoning)>|\[/?THINK\]|◁/?think▷|<\|(?:START|END)_THINKING\|>|</?tool_calls?>)`)
 	// asideWords are those of which every tag has one.
 	asideWords = []string{"hink", "HINK", "hought", "HOUGHT", "easoning", "EASONING", "tool_call"}
-	// aboutTags is what follows a tag that a sentence is about.
-	aboutTags = regexp.MustCompile(`^[ \t]*(?:(?:tags?|tokens?|blocks?|sections?|markers?|and|or|to|is|are|in)\b|标签|标记|标识|和|与|或|及|之间|块|[,;:.，、；。)）]|[ \t][a-z])`)
+	// tagNoun is what only a sentence about a tag has behind it, and aboutTag what it may have.
+	tagNoun  = regexp.MustCompile(`^[ \t]*(?:(?:tags?|tokens?|blocks?|sections?|markers?)\b|标签|标记|标识)`)
+	aboutTag = regexp.MustCompile(`^[ \t]*(?:(?:and|or|to|is|are|in)\b|和|与|或|及|之间|块|[,;:.…，、；。)）]|[ \t][a-z]|</)`)
 )
 
 // Asides returns the stretches of an assistant's text that are thoughts and printed calls, in
@@ -32,7 +33,7 @@ func Asides(s string) (out [][2]int) {
 	if !slices.ContainsFunc(asideWords, func(word string) bool { return strings.Contains(s, word) }) {
 		return nil
 	}
-	start, open := 0, ""
+	start, open, spokenOf := 0, "", false
 	for i, end := 0, 0; i < len(s); i = end {
 		end = i + 1
 		if s[i] == '`' && open == "" {
@@ -42,16 +43,22 @@ func Asides(s string) (out [][2]int) {
 			continue
 		}
 		tag := strings.ToLower(aside.FindString(s[i:min(len(s), i+24)])) // the longest has fewer bytes
-		if tag == "" || mentioned(s, i, i+len(tag)) {
+		if tag == "" {
 			continue
 		}
+		closes := strings.Contains(tag, "/") || strings.HasPrefix(tag, "<|end")
 		end = i + len(tag)
+		if mentioned(s, i, end) {
+			spokenOf = spokenOf || open == "" && !closes
+			continue
+		}
 		calls := strings.Contains(tag, "tool")
-		switch closes := strings.Contains(tag, "/") || strings.HasPrefix(tag, "<|end"); {
+		switch {
 		case open == "" && !closes:
 			start, open = i, tag
 		case open == "" && calls: // it ends nothing
 			out = append(out, [2]int{i, end})
+		case open == "" && spokenOf: // it closes what the text speaks of
 		case open == "":
 			out = [][2]int{{0, end}}
 		case closes && calls == strings.Contains(open, "tool"):
@@ -78,16 +85,17 @@ func codeLength(s string) int {
 }
 
 // mentioned reports whether a tag is what a sentence is about: it stands in quotation marks, or
-// amid the words of a line, which go on behind it.
+// amid the words of a line, which go on behind it; or ends them, if it opens a thought.
 func mentioned(s string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
 	after, _ := utf8.DecodeRuneInString(s[end:])
-	if strings.ContainsRune("\"'`“‘「『", before) && strings.ContainsRune("\"'`”’」』", after) {
+	if strings.ContainsRune("\"'`“‘「『", before) && strings.ContainsRune("\"'`”’」』", after) || tagNoun.MatchString(s[end:]) {
 		return true
 	}
 	word, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s[:start], " \t"))
 	apart := word != before || unicode.Is(unicode.Han, word) || strings.ContainsRune("，、", word)
-	return apart && (unicode.IsLetter(word) || strings.ContainsRune(",，、", word)) && aboutTags.MatchString(s[end:])
+	amid := apart && (unicode.IsLetter(word) || strings.ContainsRune(",，、", word))
+	return amid && (aboutTag.MatchString(s[end:]) || s[start+1] != '/' && (end == len(s) || after == '\n'))
 }
 
 // Spoken returns what is said in a text of an assistant: all but its asides.
