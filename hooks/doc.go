@@ -22,7 +22,8 @@
 //	a graph, a handler of your own      [Hooks.Prepare],        where you call them   -
 //	                                    [Hooks.Finish]
 //	a graph with a retriever node       [Hooks.AsRetriever]     documents             -
-//	a model without a place for hooks   [Hooks.WrapModel]       fits each context     -
+//	a model, alone or in an agent       [Hooks.WrapModel]       fits each context,    -
+//	                                                            makes printed calls
 //	tools without an agent              [Hooks.ToolMiddleware]  records their calls   -
 //
 // # Turns
@@ -62,6 +63,19 @@
 //
 // The scope is looked up at every call, see [Hooks.ResolveScope]. One [Hooks]
 // value serves all users. An agent has a memory of its own only with Config.AgentMemory.
+//
+// # Models that print calls
+//
+// Small models, and servers that do not know how a model calls tools, print calls into the text
+// of an answer. A call of a memory tool becomes one, and its text leaves the log. Where
+// [Hooks.WrapModel] or the handler stands around the model, or [Hooks.WrapRunner] around the run,
+// nobody sees it; a stream is held back only from where such a call may begin. An agent of
+// Eino before 0.9 whose model is not wrapped makes the call of the first such answer in a turn,
+// and shows it. A second answer that prints calls shows that the model cannot call tools. It is
+// asked again without those of memory, and offered none from then on, in this process: what is
+// known is still shown to it, and learnt. Under modes.AgentControl tools are all there is: the
+// calls of one answer in each turn are made. Config.OnError is told once. What a model prints of
+// other tools is the program's matter. What it thinks aloud, in think tags, is never stored.
 //
 // # What is not remembered
 //

@@ -107,8 +107,9 @@
 // for a retriever node; [MemoryMiddleware.Tools] for agents that take no middleware, and
 // [hooks.Hooks.Instruction] for their prompts. With a window,
 // [hooks.Hooks.MessageRewriter] is for flow/agent/react, and
-// [MemoryMiddleware.WrapModel] fits whatever a model gets, anywhere. Used together
-// for one run they do the work once.
+// [MemoryMiddleware.WrapModel] fits whatever a model gets, anywhere; beside AgentMiddleware it
+// also keeps calls that a weak model prints from people. Used together for one run they do
+// the work once.
 //
 // # Failure
 //

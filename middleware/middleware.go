@@ -80,7 +80,8 @@ func New(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 }
 
 // WrapModel returns cm with every context that it is given made to fit the
-// window, or refused: for agents that take no middleware, and for graphs. With a
+// window, or refused, and with the calls of memory tools that it prints made: for agents, beside
+// a middleware or without, and for graphs. With a
 // backend that is a [backends.ToolGuide], as reme's is, the tools that are offered to
 // the model are described with what is known of them: that is for every agent.
 // See [hooks.Hooks.WrapModel].

@@ -82,7 +82,7 @@ func (s *server) turn(r *http.Request, scope middleware.Scope, said string, send
 		Name:        "assistant",
 		Description: "remembers each of its users",
 		Instruction: "You are a helpful assistant. Answer in the user's language, in one or two sentences.",
-		Model:       s.chat,
+		Model:       s.mem.WrapModel(s.chat),
 		Middlewares: []adk.AgentMiddleware{s.mem.AgentMiddleware()},
 	})
 	if err != nil {

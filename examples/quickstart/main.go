@@ -98,7 +98,7 @@ func talk(ctx context.Context, db string, mode modes.Mode, stderr io.Writer, con
 		Name:        "assistant",
 		Description: "remembers what it is told",
 		Instruction: "You are a helpful assistant. Answer in the user's language, in one or two sentences.",
-		Model:       chatModel,
+		Model:       mem.WrapModel(chatModel),
 		Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware()},
 	})
 	if err != nil {
