@@ -16,8 +16,8 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// standingKey is the key of what always applies.
-var standingKey = keeper.Key("standing")
+// The keys of what always applies, and of all facts.
+var standingKey, factKey = keeper.Key("standing"), keeper.Key("fact")
 
 // brief adds to an answer what always applies, and all that holds where it takes at most q.Brief
 // tokens: the facts, and what the user stated in turns that taught none. The filters of the search
@@ -77,12 +77,10 @@ const doubted = 4
 // takes at most q.Brief tokens.
 func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends.SearchRequest, beside []backends.Memory) (out []*backends.Memory, ok bool, err error) {
 	tokens, taught := 0, map[source]bool{}
-	ok, err = b.keep.Ranker().Each(ctx, p, q, "", func(m *backends.Memory, _ func() bool) bool {
-		if m.Kind == backends.KindFact {
-			out, tokens = append(out, m), tokens+text.Tokens(m.Text)
-			for _, from := range sourcesOf(m) {
-				taught[from] = true
-			}
+	ok, err = b.keep.Ranker().Each(ctx, p, q, factKey, func(m *backends.Memory, _ func() bool) bool {
+		out, tokens = append(out, m), tokens+text.Tokens(m.Text)
+		for _, from := range sourcesOf(m) {
+			taught[from] = true
 		}
 		return tokens <= q.Brief
 	})

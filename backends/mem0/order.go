@@ -29,27 +29,27 @@ import (
 // word with the query, and would push the answer out of a note.
 func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit {
 	all := hits
-	hits = hits[:min(len(hits), foremost)]
+	hits = slices.Clone(hits[:min(len(hits), foremost)])
 	words := b.keep.Ranker().Words()
 	asked := words.Of(query)
-	answers := make([]map[string]bool, len(hits))
+	seen := make([]glance, len(hits))
 	for i := range hits {
-		answers[i] = words.Asked(asked, words.Of(hits[i].Origin.Speaker+" "+hits[i].Text))
+		h := &hits[i]
+		seen[i] = glance{words.Asked(asked, h.Origin.Speaker+" "+h.Text), speech.Subject(h.Text), speech.About(h.Text, query), speaks(h, query)}
 	}
-	before := func(h, o *backends.Hit) bool {
-		named, namedO := speaks(h, query), speaks(o, query)
-		other, otherO := speech.About(h.Text, query), speech.About(o.Text, query)
+	before := func(i, j int) bool {
+		h, o := &hits[i], &hits[j]
 		assistant, assistantO := h.Origin.Role == string(schema.Assistant), o.Origin.Role == string(schema.Assistant)
 		switch {
 		case h.Kind != o.Kind:
 			return false
 		case repeats(h) != repeats(o):
 			return repeats(o)
-		case named != namedO:
-			return named
-		case other != otherO:
-			return otherO
-		case speech.Subject(h.Text) != speech.Subject(o.Text):
+		case seen[i].named != seen[j].named:
+			return seen[i].named
+		case seen[i].other != seen[j].other:
+			return seen[j].other
+		case seen[i].subject != seen[j].subject:
 			return false
 		case h.Kind == backends.KindFact:
 			return h.Supersedes != "" && o.Supersedes == "" || b.config.Mode == Additive && h.Since().After(o.Since())
@@ -62,17 +62,23 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 	for i := range hits {
 		h := &hits[i]
 		revises := sync.OnceValue(func() bool { return h.Kind == backends.KindEpisode && speech.Revises(h.Text) })
-		at := slices.IndexFunc(order, func(j int) bool { return before(h, &hits[j]) && answersAsWell(answers[i], answers[j], revises) })
+		at := slices.IndexFunc(order, func(j int) bool { return before(i, j) && answersAsWell(seen[i].answers, seen[j].answers, revises) })
 		if at < 0 {
 			at = len(order)
 		}
 		order = slices.Insert(order, at, i)
 	}
-	out := slices.Clone(all)
 	for place, i := range order {
-		out[place] = hits[i]
+		all[place] = hits[i]
 	}
-	return out
+	return all
+}
+
+// glance is what currentFirst reads of a hit once.
+type glance struct {
+	answers      map[string]bool // words of the query
+	subject      string
+	other, named bool // it is about another one than the query, or said by whom that names
 }
 
 // foremost is measured on LoCoMo: of the evidence 82.6 % are in a note of 1,000 tokens, and

@@ -38,7 +38,8 @@ type screening struct {
 }
 
 func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.SearchRequest, hits []backends.Hit) ([]backends.Hit, error) {
-	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: map[string]bool{}, placed: map[string]int{}, said: map[string]int{}}
+	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: make(map[string]bool, len(hits)), placed: make(map[string]int, len(hits)), said: make(map[string]int, len(hits))}
+	s.shown = make([]backends.Hit, 0, len(hits))
 	for i := range hits {
 		s.isHit[hits[i].ID] = true
 	}

@@ -81,7 +81,7 @@ func (b *Backend) searchOne(ctx context.Context, p backends.Partition, r *backen
 		return b.keep.Search(ctx, p, &q)
 	}
 	k := cmp.Or(q.TopK, defaultTopK)
-	for room := k + k/2 + few; ; room *= 2 { // for what others stand for
+	for room := k + k/3 + few; ; room *= 2 { // for what others stand for
 		if 0 < k && k <= maxTopK { // others are recall's to refuse
 			q.TopK = min(maxTopK, room)
 		}
@@ -100,9 +100,9 @@ func (b *Backend) searchOne(ctx context.Context, p backends.Partition, r *backen
 	}
 }
 
-// few is how many hits more than asked for a search ranks at least, and beside them half as many
+// few is how many hits more than asked for a search ranks at least, and beside them a third of as many
 // as were asked for.
-const few = 5
+const few = 6
 
 // standsFor is how many messages a fact may name and still stand for them in an
 // answer. One that names more sums them up, or could not say which they were.
@@ -131,6 +131,9 @@ func keysOf(m *backends.Memory) []string {
 	keys := keeper.Keys(m)
 	if fields.Filled(m) != nil {
 		keys = append(keys, fields.Key)
+	}
+	if m.Kind == backends.KindFact {
+		keys = append(keys, factKey)
 	}
 	if m.Standing && !m.Delicate {
 		keys = append(keys, standingKey)

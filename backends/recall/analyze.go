@@ -65,6 +65,7 @@ func (a *analyzer) counted(read func(*reader) bag) (terms []queryTerm, length in
 	}
 	defer a.readers.Put(r)
 	found := read(r)
+	terms = make([]queryTerm, 0, len(found.terms))
 	for _, t := range found.terms {
 		terms = append(terms, queryTerm{r.vocabulary.terms[t.term], float64(t.count)})
 	}

@@ -56,6 +56,11 @@ func newSpan(from, until time.Time) span {
 	return span{from: max(nanos(from), math.MinInt64+1), until: nanos(until)} // no memory is of no time
 }
 
+// namesTime reports whether a query names a time, or a month in other words.
+func (r *Ranker) namesTime(q *query) bool {
+	return len(q.spans) > 0 || slices.ContainsFunc(q.terms, func(t queryTerm) bool { return slices.Contains(r.analyzer.months, t.text) })
+}
+
 // onlyTimes reports whether a query says nothing beside the times that it names.
 func (r *Ranker) onlyTimes(text string, named []span) bool {
 	text = norm.NFKC.String(text)

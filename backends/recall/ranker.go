@@ -196,11 +196,12 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 
 // read sets what a query asks for.
 func (r *Ranker) read(q *query, text string) {
+	asked := idle.ReplaceAllString(text, " ")
 	q.text, q.spans = text, r.spans(text)
-	if q.terms = r.terms(idle.ReplaceAllString(text, " ")); len(q.terms) == 0 {
+	if q.terms = r.terms(asked); len(q.terms) == 0 {
 		q.terms = r.terms(text)
 	}
-	q.ofTime = r.onlyTimes(idle.ReplaceAllString(text, " "), q.spans)
+	q.ofTime = r.namesTime(q) && r.onlyTimes(asked, q.spans)
 }
 
 // terms returns what to look for of a query: without function characters, unless it has

@@ -54,10 +54,11 @@ func (w *Words) Related(words map[string]bool) map[string]bool {
 }
 
 // Asked returns the words of a query of which a text has the word or a related one.
-func (w *Words) Asked(query, text map[string]bool) map[string]bool {
+func (w *Words) Asked(query map[string]bool, text string) map[string]bool {
+	terms, _ := w.analyzer.count(person.Replace(text))
 	out := map[string]bool{}
 	for q := range query {
-		if text[q] || slices.ContainsFunc(w.analyzer.groups[q], func(other string) bool { return text[other] }) {
+		if slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == q || slices.Contains(w.analyzer.groups[q], t.text) }) {
 			out[q] = true
 		}
 	}

@@ -190,16 +190,42 @@ const fillerWords = `(?:sorry,? |i'm sorry,? |i'm afraid )?(?:but )?(?:i (?:don'
 const chineseFillers = `(?:抱歉|对不起)?(?:我)?(?:还)?不(?:太)?(?:知道|清楚|确定)|(?:但)?(?:您|你)(?:还)?没有?(?:告诉|说|提)过?(?:我)?(?:过)?|在吗|让我(?:想想|查一下)|你好|您好|大家好|嗨|哈喽|早上好|中午好|下午好|晚上好|早安|晚安|早|再见|拜拜|回头见|明天见|谢谢(?:你|您|大家|啦|了)?|多谢|感谢(?:你|您)?|非常|不客气|不用谢|没关系|没问题|没事|好的?|行|可以|嗯+|哦+|噢|啊|呀|哈+|对|是的?|没错|当然|知道了|明白(?:了)?|了解(?:了)?|收到|记住了|(?:我|已经?|已为您|已为你|我已|我会|我已经)*(?:记住|记下|记录|保存|更新)(?:下来|了|好)?(?:这(?:个|一)?(?:点|信息)?|您的信息|你的信息)?(?:的)?|不错|太好了|太棒了|真棒|继续|请继续|还有(?:什么|别的)?(?:可以帮(?:您|你)的|问题)?吗|有什么可以帮(?:您|你)(?:的)?吗|最近(?:怎么样|好吗)|你呢|您呢|了|吧|啦|哟|呢|的`
 
 var (
-	negation = regexp.MustCompile(`(?i)\b(?:not|no|never|none|nothing|neither|nor|without|cannot|stopped|quit|cancell?ed|[a-z]+n['’]t)\b|不|没|别|戒|取消|无法`)
 	relative = regexp.MustCompile(`(?i)^(?:\W*(?:(?:and|but|also|oh|well|actually|by the way)\W+)*(?:my|our|the user's|[a-z]+'s)\s+(?:(?:little|older|younger|big|elder|best|late|new|ex)\W)*(mother|mom|mum|father|dad|parents|sister|brother|wife|husband|partner|fianc[ée]e?|girlfriend|boyfriend|son|daughter|kids?|children|uncle|aunt|cousin|niece|nephew|grand(?:mother|father|ma|pa)|friend|boss|manager|colleague|neighbou?r|roommate|teacher|dog|cat)\b` +
 		`|(?:我|用户)(?:的|家)*(妈妈|母亲|爸爸|父亲|父母|姐姐|妹妹|哥哥|弟弟|妻子|老婆|太太|丈夫|老公|爱人|女朋友|男朋友|儿子|女儿|孩子|叔叔|阿姨|表哥|表姐|奶奶|爷爷|外婆|外公|朋友|老板|经理|同事|邻居|室友|老师|狗|猫))`)
 )
 
-// revision are words by which people say that something is different from before.
-var revision = regexp.MustCompile(`(?i)\b(?:now|today|actually|instead|any ?more|any longer|gave up|forget|changed?|new|moved|since|sorry|meant|correction|extension|rather)\b|现在|其实|改|换|搬|了[。！]?$|不再|更正|说错|是说`)
+// negations are words that deny, and revisions words by which people say that something is different
+// from before. A "-" stands for the space between two.
+var (
+	negations = wordSet("not no never none nothing neither nor without cannot stopped quit canceled cancelled")
+	revisions = wordSet("now today actually instead any-more anymore any-longer gave-up forget change changed new moved since sorry meant correction extension rather")
+	hanDenies = regexp.MustCompile(`不|没|别|戒|取消|无法`)
+	hanTurns  = regexp.MustCompile(`现在|其实|改|换|搬|了[。！]?$|不再|更正|说错|是说`)
+)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// hasWord reports whether a text has one of some words, or what matches a form of Chinese. It takes a
+// tenth of the time of a regular expression: a search asks it of each hit.
+func hasWord(text string, words map[string]bool, han *regexp.Regexp) bool {
+	last := ""
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r != '\'' && r != '’' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if words[strings.Trim(word, "'’")] || words[last+"-"+word] {
+			return true
+		}
+		last = word
+	}
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) && han.MatchString(text)
+}
 
 // Revises reports whether a text says that something is different from before.
-func Revises(text string) bool { return Negates(text) || revision.MatchString(text) }
+func Revises(text string) bool { return Negates(text) || hasWord(text, revisions, hanTurns) }
 
 // correction are words by which people take back what they just said: it never was so.
 var correction = regexp.MustCompile(`(?i)\bi (?:meant(?: to (?:say|write))?|misspoke|mistyped)\b|\b(?:sorry|no),? (?:it's|it is|that's|that is|that should be)\b|\b(?:correction|typo)\b|\b(?:said|wrote|typed|got) (?:that|it|this) wrong\b|\bsorry\b[^.!?]*, not \w+[.!]?$|(?:抱歉|不好意思|对不起).*[，,]不是[^，,。！？]{1,8}[。！]?$|(?:说|打|写|记|搞|弄|讲)错了|更正|我是说|口误|笔误`)
@@ -261,7 +287,9 @@ func IsRemark(text string) bool {
 }
 
 // Negates reports whether a text denies something.
-func Negates(text string) bool { return negation.MatchString(text) }
+func Negates(text string) bool {
+	return hasWord(text, negations, hanDenies) || strings.Contains(strings.ReplaceAll(strings.ToLower(text), "’", "'"), "n't")
+}
 
 // Subject returns the relative, friend or pet that a statement is about, "" for another
 // subject.

@@ -141,3 +141,15 @@ func TestCorrections(t *testing.T) {
 		}
 	}
 }
+
+func TestWordsThatDenyAndRevise(t *testing.T) {
+	for _, text := range []string{"I don’t eat fish", "Isn't it", "'No'", "They CANNOT come", "I quit", "我不吃鱼", "戒烟了", "it is off, or not"} {
+		require.True(t, speech.Negates(text), text)
+	}
+	for _, text := range []string{"I gave up chess", "I live there any longer", "He moved.", "我搬到了上海", "我换了工作", "我有房了。", "rather-than that"} {
+		require.True(t, speech.Revises(text), text)
+	}
+	for _, text := range []string{"A knot", "Many more came", "a longer walk", "I gave it up there", "The news", "我喜欢吃鱼", "the nothingness", "ant and tent"} {
+		require.False(t, speech.Revises(text), text)
+	}
+}

@@ -123,17 +123,20 @@ const maxIndent = 40
 // in nothing but width, case, spaces between words and the mark at the sentence's end.
 // Numbers always count, and so does a question mark.
 func Fold(s string) string {
-	var out strings.Builder
-	out.Grow(len(s))
-	for word := range strings.FieldsSeq(compatible(s)) {
-		if out.Len() > 0 {
-			out.WriteByte(' ')
-		}
-		for _, r := range word {
-			out.WriteRune(foldCase(r))
+	out := make([]byte, 0, len(s))
+	for _, r := range compatible(s) {
+		switch {
+		case 'a' <= r && r <= 'z': // most are
+			out = append(out, byte(r-'a'+'A'))
+		case ' ' < r && r < utf8.RuneSelf:
+			out = append(out, byte(r))
+		case !unicode.IsSpace(r):
+			out = utf8.AppendRune(out, foldCase(r))
+		case len(out) > 0 && out[len(out)-1] != ' ':
+			out = append(out, ' ')
 		}
 	}
-	return withoutFinalMark(out.String())
+	return withoutFinalMark(strings.TrimSuffix(string(out), " "))
 }
 
 // compatible returns the form NFKD, in which wide letters are narrow ones, and marks
