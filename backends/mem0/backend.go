@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/schema"
@@ -46,6 +47,7 @@ var (
 	_ backends.UseCounter   = (*Backend)(nil)
 	_ backends.EntityLister = (*Backend)(nil)
 	_ backends.Rollbacker   = (*Backend)(nil)
+	_ backends.Patient      = (*Backend)(nil)
 )
 
 // New returns a backend. It needs no network: the model and the embedder are
@@ -61,11 +63,12 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 		return nil, err
 	}
 	engine := reconcile.Config{
-		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language, ShownTokens: knownTokens,
-		Location: c.Location, Dates: period.Dates, Questions: maxQuestions, Confirm: c.Confirm, Describe: c.Describe,
+		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language,
+		Location: c.Location, Dates: period.Dates, Confirm: c.Confirm, Describe: c.Describe,
 	}
+	engine.ShownTokens, engine.Room, engine.Questions = c.room()
 	if c.Model != nil {
-		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout, Limit: "mem0.Config.ModelTimeout"}); err != nil {
+		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout, Limit: "mem0.Config.ModelTimeout", Small: c.Small}); err != nil {
 			return nil, err
 		}
 		if typ, ok := components.GetType(c.Model); ok {
@@ -166,6 +169,15 @@ func (b *Backend) Close(ctx context.Context) error {
 		return fmt.Errorf("mem0: %w", err)
 	}
 	return errors.Join(b.keep.Stop(ctx), b.keep.Ranker().Close())
+}
+
+// Patience implements [backends.Patient].
+func (b *Backend) Patience() time.Duration {
+	if b.config.ModelTimeout <= time.Minute {
+		return 0
+	}
+	_, _, questions := b.config.room()
+	return 2 * time.Duration(questions) * b.config.ModelTimeout
 }
 
 // Sessions returns the store's sessions: where a middleware keeps its log when

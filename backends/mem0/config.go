@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/fields"
 	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Mode says how messages become memories.
@@ -56,8 +57,19 @@ type Config struct {
 	// can; else a [model.ToolCallingChatModel] is made to answer by a tool call. One that
 	// refuses is offered the tool, and then asked for JSON in the prompt.
 	Model model.BaseChatModel
-	// ModelTimeout is how long one model call may take. Optional. Defaults to 60 s.
+	// Small says that Model is a small one, of some billion parameters: it is shown what users
+	// state and a rule of 250 tokens, and adds facts; what changed stays beside what is new. Optional.
+	// By default a model is asked so once its answers to longer questions make no sense.
+	Small bool
+	// ModelTimeout is how long one model call may take: some minutes for a local model. A batch
+	// of turns then gets as long as all its calls may take. Optional. Defaults to 60 s.
 	ModelTimeout time.Duration
+
+	// PromptTokens bounds a question to Model, by estimate, for one with a small context; leave
+	// 1,000 of the context to the answer. Known facts and what was said before are cut to it, more
+	// messages are divided between questions, and a long one between its sentences. Optional. At
+	// least 1,500. By default a question has room for 12,000 tokens of messages and 1,500 of facts.
+	PromptTokens int
 
 	// Embedder adds vectors to the search. Optional: lexical search alone works.
 	Embedder embedding.Embedder
@@ -154,10 +166,31 @@ func (c *Config) normalize() (*Config, error) {
 	default:
 		return nil, fmt.Errorf("mem0: mode %q: %w: use reconcile, additive, two_step or verbatim", n.Mode, backends.ErrInvalid)
 	}
+	if n.PromptTokens != 0 && n.PromptTokens < minPrompt {
+		return nil, fmt.Errorf("mem0: PromptTokens %d: %w: at least %d, or 0 for the default", n.PromptTokens, backends.ErrInvalid, minPrompt)
+	}
 	if err := n.Language.Validate(); err != nil {
 		return nil, fmt.Errorf("mem0: %w", err)
 	}
 	return &n, nil
+}
+
+const (
+	minPrompt   = 1_500 // the least PromptTokens
+	fixedTokens = 800   // of rules and schema, with what stands between the parts of a question
+	defaultRoom = 12_000
+)
+
+// room returns how many tokens of known facts and of messages a question has room for, and into how
+// many questions one Add is divided at most.
+func (c *Config) room() (known, messages, questions int) {
+	if c.PromptTokens == 0 {
+		return knownTokens, defaultRoom, maxQuestions
+	}
+	rest := max(c.PromptTokens-fixedTokens-text.Tokens(c.Prompt)-text.Tokens(c.Instructions), minPrompt-fixedTokens)
+	known = min(knownTokens, rest/4)
+	messages = min(defaultRoom, (rest-known)*4/5) // what was said before takes a fifth
+	return known, messages, maxQuestions * defaultRoom / messages
 }
 
 // newKeeper builds what keeps the memories, and the ranking over its store.

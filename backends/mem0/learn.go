@@ -176,7 +176,8 @@ func (b *Backend) factsQuestion(c *reconcile.Call) *reconcile.Question {
 // question asks for facts by a tool. A program's own Prompt replaces rules and task.
 func (b *Backend) question(c *reconcile.Call, task, tool, purpose string) *reconcile.Question {
 	p := prompts(c.Language)
-	return &reconcile.Question{System: b.system(c, cmp.Or(b.config.Prompt, p.rules+"\n\n"+task), p.entry), Tool: tool, Purpose: purpose, Ask: b.asked()}
+	strict := b.config.Prompt+b.config.Instructions+c.Instructions == ""
+	return &reconcile.Question{Strict: strict, Small: strict && c.Partition.Kind == backends.PartitionUser, System: b.system(c, cmp.Or(b.config.Prompt, p.rules+"\n\n"+task), p.entry), Tool: tool, Purpose: purpose, Ask: b.asked()}
 }
 
 // system puts the fixed part of a question together.
@@ -211,7 +212,7 @@ type operation struct {
 	Text     string         `json:"text" alias:"fact,memory,content,new_memory"`
 	SaidBy   string         `json:"said_by,omitempty" alias:"attributed_to,role,speaker" jsonschema:"enum=user,enum=assistant"`
 	Since    string         `json:"since,omitempty" alias:"valid_from,valid,date"`
-	Messages []int          `json:"messages,omitempty"`
+	Messages []int          `json:"messages,omitempty" alias:"n"`
 	Entities names          `json:"entities,omitempty" alias:"entity"`
 	Standing reconcile.Flag `json:"standing,omitempty" alias:"always"`
 	Delicate reconcile.Flag `json:"delicate,omitempty" alias:"sensitive"`

@@ -118,6 +118,14 @@ type Limits struct {
 	Timeout     time.Duration // Of one model call. Defaults to a minute.
 }
 
+// Patience implements [backends.Patient].
+func (b *Backend) Patience() time.Duration {
+	if b.config.Limits.Timeout <= time.Minute {
+		return 0
+	}
+	return time.Duration(b.config.Limits.Calls) * b.config.Limits.Timeout
+}
+
 // minPrompt is the least Limits.Prompt: fewer tokens of a trajectory say nothing.
 const minPrompt = 512
 
@@ -154,7 +162,7 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 		return nil, err
 	}
 	if c.Model != nil {
-		if b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: c.Limits.Timeout, Limit: "reme.Config.Limits.Timeout", Concurrency: c.Limits.Concurrency}); err != nil {
+		if b.model, err = ask.New(&ask.Config{Name: "reme", Model: c.Model, Timeout: c.Limits.Timeout, Limit: "reme.Config.Limits.Timeout", Small: c.Personal.Small, Concurrency: c.Limits.Concurrency}); err != nil {
 			return nil, err
 		}
 	}

@@ -41,6 +41,8 @@ type PersonalConfig struct {
 	// ReMe's libraries, which have none. Optional. Defaults to UTC.
 	Location *time.Location
 
+	// Small says that Config.Model is a small one: see mem0.Config.Small. Optional.
+	Small bool
 	// MaxKnown is how many known memories the model is shown. Optional. Defaults to 50.
 	MaxKnown int
 	// TopK is how many memories a retrieval returns that does not say. Optional. Defaults
@@ -109,7 +111,7 @@ func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits
 	p := &Personal{config: c, keep: keep}
 	p.engine = reconcile.New(&reconcile.Config{
 		Name: "reme", Keeper: keep, Model: model, Limits: limits,
-		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown, Room: prompt, Confirm: c.Confirm,
+		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown, ShownTokens: prompt / 4, Room: prompt, Confirm: c.Confirm,
 		UsersOnly: true, ByTime: true, Location: c.Location, Dates: period.Dates, Complete: p.complete,
 	})
 	return p, nil

@@ -25,7 +25,7 @@ type statements struct {
 type statement struct {
 	Op       string `json:"op" alias:"operation,event,action" jsonschema:"enum=add,enum=supersede,enum=retract,enum=none"`
 	Index    *int   `json:"index,omitempty" alias:"id,target,replaces" jsonschema_description:"of the statement that it is about, for all but add"`
-	Text     string `json:"text,omitempty" alias:"content,statement" jsonschema_description:"one statement, in the language of the message"`
+	Text     string `json:"text,omitempty" alias:"content,statement,fact" jsonschema_description:"one statement, in the language of the message"`
 	Keywords string `json:"keywords,omitempty" jsonschema_description:"two to six, with commas between them"`
 	When     string `json:"when,omitempty" jsonschema_description:"YYYY-MM-DD, YYYY-MM, YYYY, or two of them with a slash between"`
 	Score    *int   `json:"score,omitempty" jsonschema_description:"0 to 3"`
@@ -82,7 +82,9 @@ func (p *Personal) reconcile(ctx context.Context, c *reconcile.Call, target stri
 	if s := strings.TrimSpace(c.Instructions); s != "" {
 		system = words.instructions + "\n" + s + "\n\n" + system
 	}
+	strict := p.config.Prompt+c.Instructions == ""
 	err = c.Reconcile(ctx, &reconcile.Question{
+		Strict: strict, Small: strict && c.Partition.Kind == backends.PartitionUser,
 		System: system, Intro: words.target + " " + string(name) + "\n",
 		Tool: "personal_statements", Purpose: "Write down what the numbered messages say about the user.", Ask: p.ask,
 	})

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ import (
 type Answer[T any] struct {
 	Value T
 	Bad   []Bad // entries of lists that are left out
+	Small bool  // the model was asked in the small form
 }
 
 // Bad is an entry of a list that could not be decoded.
@@ -57,6 +59,51 @@ func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
 	}
 	if len(d.bad) > 0 && d.good == 0 {
 		return nil, &entryError{d.bad[0].Err, d.bad[0].Raw}
+	}
+	a.Bad = d.bad
+	return &a, nil
+}
+
+// nothingSaid is an answer by which small models say that there is no entry.
+var nothingSaid = regexp.MustCompile(`(?i)^\W*(?:none|nothing|null|no facts?|n/a|empty|无|没有|空)?\W*$`)
+
+// decodeLines decodes an answer to a [Small] question: each line that holds JSON by itself, or all
+// of the text where no line can be used.
+func decodeLines[T any](m *schema.Message) (*Answer[T], error) {
+	var a Answer[T]
+	d, to := decoder{shape: shapeOf(reflect.TypeFor[T]())}, reflect.ValueOf(&a.Value).Elem()
+	said, cut := unwrap(einox.Written(m)), cutOff(m)
+	if nothingSaid.MatchString(said) && said != "" && !cut {
+		return &a, d.decode([]any{}, to)
+	}
+	blank, seen := 0, map[string]bool{}
+	for line := range strings.Lines(said) {
+		from := strings.IndexAny(line, "{｛")
+		if from < 0 || !strings.ContainsAny(line, ":：") {
+			continue
+		}
+		if line = strings.TrimRight(strings.TrimSpace(line[from:]), ",，]"); seen[line] { // they may go round in circles
+			continue
+		}
+		seen[line] = true
+		v, err := JSON(line)
+		if o, ok := v.(map[string]any); ok && err == nil && d.shape.silent(o) {
+			blank++
+			continue
+		}
+		if err == nil {
+			err = d.decode(d.shape.bare(v), to)
+		}
+		if err != nil {
+			d.bad = append(d.bad, Bad{Raw: text.TruncateBytes(line, 120), Err: err})
+		}
+	}
+	switch {
+	case d.good > 0:
+	case blank > 0:
+		_ = d.decode([]any{}, to) // a list it is
+	default:
+		return decodeAnswer[T](m)
 	}
 	a.Bad = d.bad
 	return &a, nil

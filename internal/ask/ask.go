@@ -47,6 +47,7 @@ type Config struct {
 	Timeout     time.Duration       // Optional. Of one call. Defaults to 60 s.
 	Limit       string              // Optional. What the program calls Timeout, for the error.
 	Concurrency int                 // Optional. Calls at the same time. Defaults to any number.
+	Small       bool                // Optional. Questions that may be are put in the small form.
 	// OnError is told once of each form of questions that the model refused. Optional; the log
 	// has it in any case.
 	OnError func(ctx context.Context, stage string, err error)
@@ -61,6 +62,7 @@ type Model struct {
 	calling model.ToolCallingChatModel // nil where the model calls no tools
 	shaped  shaped                     // nil where it cannot be held to a schema
 	first   form                       // what it is asked by at first
+	small   bool                       // whether it is known to be a small model
 	key     any                        // by which forms knows it
 	typ     string
 	timeout time.Duration
@@ -76,7 +78,7 @@ func New(c *Config) (*Model, error) {
 		return nil, fmt.Errorf("%s: %w: a model is required", c.Name, backends.ErrInvalid)
 	}
 	m := &Model{
-		name: c.Name, plain: c.Model, timeout: c.Timeout, limit: c.Limit, onError: c.OnError, typ: "ChatModel",
+		name: c.Name, plain: c.Model, timeout: c.Timeout, limit: c.Limit, onError: c.OnError, small: c.Small, typ: "ChatModel",
 		slots:   semaphore.NewWeighted(int64(cmp.Or(c.Concurrency, math.MaxInt))),
 		breaker: fault.NewBreaker("the model", openAfter, backends.SystemClock), // whatever the clock of the memories: pauses are real time
 	}
@@ -96,7 +98,25 @@ type Question struct {
 	Tool         string            // Required by [For]. The name of the tool by which the model answers.
 	Purpose      string            // Optional. What the tool does, for the model.
 	Language     backends.Language // Optional. Of what is said about the form of the answer.
+	Small        *Small            // Optional. Of [For]: how a small model is asked.
 }
+
+// Small is a question for a model that answers longer ones without sense: a few rules with an
+// example, and the answer is a line of JSON for each entry of the only list of the type. A line
+// that cannot be used spoils no other, also where the answer is cut off. An entry without a text
+// is none.
+type Small struct{ System, User string }
+
+// parts returns the texts of a question in a form.
+func (q *Question) parts(f form) (system, user string) {
+	if f == small {
+		return q.Small.System, q.Small.User
+	}
+	return q.System, q.User
+}
+
+// most returns how many tokens an answer has at most: small models may not find an end.
+func (s *Small) most() int { return 100 + 3*text.Tokens(s.User) }
 
 // Section renders data for a model: a line of JSON for each entry between two tags.
 // Nothing in a text can end a line or close a tag.
@@ -126,9 +146,15 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 		return nil, fmt.Errorf("schema of the answer by %s: %w", q.Tool, err)
 	}
 	var answer *Answer[T]
-	err = r.ask(ctx, q, &answerForm{info, example(reflect.TypeFor[T](), "")}, func(out *schema.Message) error {
-		answer, err = decodeAnswer[T](out)
-		if err == nil && check != nil {
+	err = r.ask(ctx, q, &answerForm{info, example(reflect.TypeFor[T](), "")}, func(out *schema.Message, by form) error {
+		decode := decodeAnswer[T]
+		if by == small {
+			decode = decodeLines[T]
+		}
+		if answer, err = decode(out); err != nil {
+			return err
+		}
+		if answer.Small = by == small; check != nil {
 			err = check(&answer.Value)
 		}
 		return err
@@ -143,7 +169,7 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 // may refuse it; nil accepts any that is not blank.
 func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (string, error) {
 	var answer string
-	err := r.ask(ctx, q, nil, func(out *schema.Message) error {
+	err := r.ask(ctx, q, nil, func(out *schema.Message, _ form) error {
 		if answer = unwrap(einox.Written(out)); answer == "" {
 			return ErrEmpty
 		}
@@ -157,33 +183,38 @@ func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (s
 
 // ask puts the question, and hands the answer to read: once more with the reason if
 // read refuses it. A model that was offered a tool and called none is asked for JSON in the
-// prompt then.
-func (r *Run) ask(ctx context.Context, q *Question, a *answerForm, read func(*schema.Message) error) error {
-	user, from := q.User, r.model.form()
+// prompt then, and one that makes no sense may be asked in the small form.
+func (r *Run) ask(ctx context.Context, q *Question, a *answerForm, read func(*schema.Message, form) error) error {
+	reason, by := "", r.model.form(q)
 	for try := 1; ; try++ {
-		out, by, err := r.call(ctx, q, user, a, from)
-		if err != nil {
+		out, err := (*schema.Message)(nil), error(nil)
+		if out, by, err = r.call(ctx, q, reason, a, by); err != nil {
 			return fmt.Errorf("%s: asking the model: %w", r.model.name, err)
 		}
-		if cutOff(out) {
+		if cutOff(out) && by != small {
 			err = ErrTruncated
-		} else if err = read(out); err == nil {
+		} else if err = read(out, by); err == nil {
 			if a != nil {
 				r.model.takes(ctx, by)
 			}
 			return nil
 		}
-		if try == 2 {
+		ignored := (by == forced || by == auto) && len(out.ToolCalls) == 0
+		lost := q.Small != nil && by != small && r.model.strike(!ignored)
+		switch {
+		case try == 2:
 			return fmt.Errorf("%s: %w: twice: %w", r.model.name, ErrUnusable, err)
-		}
-		if from = by; (by == forced || by == auto) && len(out.ToolCalls) == 0 {
-			from = prompted
+		case lost:
+			by = small
+			continue
+		case ignored:
+			by = prompted
 		}
 		var entry *entryError
 		if errors.As(err, &entry) { // the model may read what it wrote
 			err = fmt.Errorf("entry %s: %w", entry.raw, err)
 		}
-		user = q.User + "\n\n" + phrases[q.Language.For()].refused + " " + err.Error()
+		reason = "\n\n" + phrases[q.Language.For()].refused + " " + err.Error()
 	}
 }
 
@@ -193,16 +224,17 @@ var ErrUnusable = fmt.Errorf("no usable answer: %w", backends.ErrModel)
 
 // call makes one call of the model, within the limits of the run. Requests whose form is
 // refused on the way are a part of it.
-func (r *Run) call(ctx context.Context, q *Question, user string, a *answerForm, from form) (*schema.Message, form, error) {
+func (r *Run) call(ctx context.Context, q *Question, reason string, a *answerForm, from form) (*schema.Message, form, error) {
 	if err := r.model.slots.Acquire(ctx, 1); err != nil {
 		return nil, from, context.Cause(ctx)
 	}
 	defer r.model.slots.Release(1)
-	size, err := r.reserve(q.System, user)
+	system, user := q.parts(from)
+	size, err := r.reserve(system, user, reason)
 	if err != nil {
 		return nil, from, err
 	}
-	out, by, err := r.model.generate(ctx, q, user, a, from)
+	out, by, err := r.model.generate(ctx, q, reason, a, from)
 	r.spent(size, out)
 	return out, by, err
 }

@@ -29,10 +29,11 @@ const (
 	forced               // to one call of a tool
 	auto                 // it is offered the tool
 	prompted             // JSON in the prompt
+	small                // lines of JSON, by [Small]
 )
 
 // formNames are the values of openai.Config.Answers, and what reports say.
-var formNames = []string{"schema", "forced", "auto", "prompt"}
+var formNames = []string{"schema", "forced", "auto", "prompt", "small"}
 
 // shaped is a chat model that can be held to a JSON schema. Those of an endpoint share what is
 // learnt of it.
@@ -42,11 +43,30 @@ type shaped interface {
 }
 
 // forms are what models refused so far: the form that each is asked by, by its endpoint or by
-// the chat model itself. Models that refuse nothing leave no trace.
+// the chat model itself, and how many answers in a row made no sense. Models that refuse nothing
+// leave no trace of the first kind.
 var forms = struct {
 	sync.Mutex
-	of map[any]form
-}{of: map[any]form{}}
+	of      map[any]form
+	strikes map[any]int
+}{of: map[any]form{}, strikes: map[any]int{}}
+
+const (
+	smallAfter = 2  // strikes, and questions are put in the small form at once
+	sensible   = -1 // strikes of a model that answered with sense
+)
+
+// strike notes an answer that made no sense in another form than the small one, unless it only left
+// the tool out, and reports whether to ask in the small form: one that never made sense at once, and
+// another behind two such answers.
+func (m *Model) strike(counts bool) bool {
+	forms.Lock()
+	defer forms.Unlock()
+	if counts {
+		forms.strikes[m.key]++
+	}
+	return forms.strikes[m.key] > 0
+}
 
 // chooseForm finds out how the model can be asked, and by which name it is remembered.
 func (m *Model) chooseForm() {
@@ -65,32 +85,47 @@ func (m *Model) chooseForm() {
 	}
 }
 
-// form returns the form of the next question.
-func (m *Model) form() form {
+// form returns the form of a question.
+func (m *Model) form(q *Question) form {
 	forms.Lock()
 	defer forms.Unlock()
+	if q.Small != nil && (m.small || forms.strikes[m.key] >= smallAfter) {
+		return small
+	}
 	return max(m.first, forms.of[m.key])
 }
+
+// Small reports whether questions that may be are put in the small form. No model is none.
+func (m *Model) Small() bool { return m != nil && m.form(&Question{Small: &Small{}}) == small }
 
 // takes remembers the form that the model answered in after it had refused or ignored others, and
 // reports it once.
 func (m *Model) takes(ctx context.Context, f form) {
 	forms.Lock()
-	known := max(m.first, forms.of[m.key])
-	if f > known {
-		forms.of[m.key] = f
+	known, news := max(m.first, forms.of[m.key]), false
+	switch {
+	case f == small:
+		news = forms.strikes[m.key] == smallAfter
+		if news {
+			forms.strikes[m.key]++
+		}
+	case f > known:
+		forms.of[m.key], news = f, true
+	}
+	if f != small {
+		forms.strikes[m.key] = sensible
 	}
 	forms.Unlock()
-	if f > known {
+	if news {
 		work.Learnt(ctx, m.onError, fmt.Errorf("%s: the model does not answer in the form %q. It is asked in the form %q from now on", m.name, formNames[known], formNames[f]))
 	}
 }
 
 // generate asks by the form that the model takes, from one on: a refusal leads to the next.
-func (m *Model) generate(ctx context.Context, q *Question, user string, a *answerForm, by form) (*schema.Message, form, error) {
+func (m *Model) generate(ctx context.Context, q *Question, reason string, a *answerForm, by form) (*schema.Message, form, error) {
 	for ; ; by++ {
-		out, err := m.askBy(ctx, by, q, user, a)
-		if err == nil || a == nil || by == prompted || !fault.MayBeForm(err) {
+		out, err := m.askBy(ctx, by, q, reason, a)
+		if err == nil || a == nil || by >= prompted || !fault.MayBeForm(err) {
 			return out, by, err
 		}
 	}
@@ -102,10 +137,13 @@ type answerForm struct {
 	example string // its JSON
 }
 
-func (m *Model) askBy(ctx context.Context, f form, q *Question, user string, a *answerForm) (*schema.Message, error) {
+func (m *Model) askBy(ctx context.Context, f form, q *Question, reason string, a *answerForm) (*schema.Message, error) {
 	asked, opts, err := m.plain, []model.Option(nil), error(nil)
-	system, p := q.System, phrases[q.Language.For()]
-	if a != nil {
+	system, user := q.parts(f)
+	p := phrases[q.Language.For()]
+	if f == small {
+		opts = append(opts, model.WithMaxTokens(q.Small.most()))
+	} else if a != nil {
 		switch f {
 		case bySchema:
 			asked, err = m.shaped.WithJSONSchema(a.tool)
@@ -124,7 +162,7 @@ func (m *Model) askBy(ctx context.Context, f form, q *Question, user string, a *
 			system += "\n\n" + p.byJSON + " " + a.example
 		}
 	}
-	in := []*schema.Message{schema.SystemMessage(system), schema.UserMessage(user)}
+	in := []*schema.Message{schema.SystemMessage(system), schema.UserMessage(user + reason)}
 	out, err := fault.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
 		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
 		if err == nil && out == nil {

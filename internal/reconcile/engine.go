@@ -63,7 +63,8 @@ type Config struct {
 	Shown, ShownTokens int
 	// Room is how many tokens of messages one question has room for, by text.Tokens: more
 	// messages are divided between several questions, long messages between their
-	// sentences. Optional. Defaults to 12,000.
+	// sentences. What was said before them takes a quarter of it at most. Optional. Defaults
+	// to 12,000.
 	Room int
 	// Questions is how many questions one request may take; what is said behind them is
 	// skipped, and reported so. Optional. Defaults to any number, within Limits.
@@ -160,6 +161,8 @@ type Utterance struct {
 	learn    bool     // statements may come from it
 	media    []string // what of it was put into words
 	source   string   // whose words it may repeat: see [backends.Origin].Source
+	silent   bool     // of a user: it states nothing
+	insists  bool     // of a user: it may state something whatever its form
 }
 
 // Begin checks a request and lets through what may be learnt from: not system messages,
@@ -190,13 +193,14 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 		}
 	}
 	c.Language = e.Language.For(texts...)
+	c.listen()
 	c.hush()
 	c.skipped = c.decisions
 	c.session, err = c.checkpoint(ctx)
 	return c, err
 }
 
-var errSilent = errors.New("what its turn taught was deleted or changed since; what is said anew has another id")
+var errTaughtBefore = errors.New("what its turn taught was deleted or changed since; what is said anew has another id")
 
 // memorizedKey marks messages in ReMe's format that were learnt from before.
 const memorizedKey = "memorized"
@@ -237,7 +241,7 @@ func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool
 		}
 		if origins != nil && silent(origins[i]) {
 			if u.learn {
-				c.Skip(u, "", errSilent)
+				c.Skip(u, "", errTaughtBefore)
 			}
 			continue
 		}

@@ -26,25 +26,32 @@ func (c *Call) Idle(ctx context.Context, answers bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	for _, u := range c.said {
+		switch {
+		case u.Role != string(schema.User):
+			if answers && u.learn && speech.ClassifyAnswer(code.ReplaceAllString(u.Text, "")) == speech.Statement {
+				return false, nil
+			}
+		case u.learn && !u.silent && (u.insists || !noted[u.Turn] || !speech.StatesOnce(code.ReplaceAllString(u.Text, ""))):
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// listen notes which messages of users state nothing: greetings, thanks, questions and code. What
+// answers a question, asks to keep something, corrects, or shows a picture insists.
+func (c *Call) listen() {
 	asked := false // by the assistant, right before
 	for _, u := range append(c.context[max(0, len(c.context)-1):len(c.context):len(c.context)], c.said...) {
 		said := code.ReplaceAllString(u.Text, "")
-		switch {
-		case u.Role != string(schema.User):
-			asked = speech.ClassifyAnswer(lastLine(said)) == speech.Question
-			if answers && u.learn && speech.ClassifyAnswer(said) == speech.Statement {
-				return false, nil
-			}
+		if u.Role != string(schema.User) {
+			asked = speech.ClassifyAnswer(lastLine(said)) == speech.Question || speech.EndsAsking(said)
 			continue
-		case !u.learn:
-		case len(u.media) > 0, asked && replies.MatchString(said), instruction.MatchString(u.Text), speech.Corrects(said):
-			return false, nil
-		case speech.Classify(said) == speech.Statement && (!noted[u.Turn] || !speech.StatesOnce(said)):
-			return false, nil
 		}
-		asked = false
+		u.insists = len(u.media) > 0 || asked && replies.MatchString(said) || instruction.MatchString(u.Text) || speech.Corrects(said)
+		u.silent, asked = !u.insists && speech.Classify(said) != speech.Statement, false
 	}
-	return true, nil
 }
 
 var (

@@ -28,6 +28,8 @@ const (
 
 	// maxNumbered is how many messages one question is about: with more models lose count.
 	maxNumbered = 50
+	// smallNumbered is the same for a small model.
+	smallNumbered = 8
 	// lineTokens is what a line of material takes beside its text.
 	lineTokens = 16
 )
@@ -64,7 +66,7 @@ func (c *Call) passages() []*passage {
 	var out []*passage
 	for _, u := range c.said {
 		if !u.learn {
-			out = append(out, &passage{Utterance: u, text: text.Middle(u.Text, asideRunes)})
+			out = append(out, &passage{Utterance: u, text: text.Middle(u.Text, min(asideRunes, c.engine.Room/4))})
 			continue
 		}
 		parts := text.Divide(u.Text, c.engine.Room/2, text.Tokens)
@@ -113,13 +115,16 @@ func (c *Call) stretches() []stretch {
 
 // fill returns where the question ends that begins with the passage at from.
 func (c *Call) fill(all []*passage, from int) int {
-	room, numbered := c.engine.Room, 0
+	room, numbered, most := c.engine.Room, 0, maxNumbered
+	if c.engine.Model.Small() {
+		most = smallNumbered
+	}
 	for to := from; to < len(all); to++ {
 		room -= text.Tokens(all[to].text) + lineTokens
 		if all[to].learn {
 			numbered++
 		}
-		if to > from && (room < 0 || numbered > maxNumbered) {
+		if to > from && (room < 0 || numbered > most) {
 			return to
 		}
 	}
@@ -129,9 +134,14 @@ func (c *Call) fill(all []*passage, from int) int {
 // conversation renders what was said before and what is new, and returns the messages that
 // answers name by their place.
 func (c *Call) conversation(s *stretch) (material string, numbered []*Utterance) {
-	earlier := make([]Line, len(s.earlier))
-	for i, p := range s.earlier {
-		earlier[i] = c.line(p, text.Middle(p.text, earlierRunes))
+	var earlier []Line
+	room := c.engine.Room / 4
+	for _, p := range slices.Backward(s.earlier) {
+		said := text.Middle(p.text, earlierRunes)
+		if room -= text.Tokens(said) + lineTokens; room < 0 {
+			break
+		}
+		earlier = slices.Insert(earlier, 0, c.line(p, said))
 	}
 	said := make([]Line, len(s.passages))
 	for i, p := range s.passages {

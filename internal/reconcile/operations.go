@@ -81,7 +81,8 @@ type Operation struct {
 	Field    string // of a profile that it fills, for Config.Complete
 	Value    string // of the Field, as the model wrote it
 
-	from []*Utterance // the messages that are named; all that were asked about, if none is
+	from  []*Utterance // the messages that are named; all that were asked about, if none is
+	small bool         // it is of a model that was asked in the small form
 }
 
 // Flag is a truth value of an answer. What is neither true nor a word for it is false.
@@ -99,6 +100,9 @@ type Question struct {
 	Tool    string // by which it answers
 	Purpose string // of the tool
 	AddOnly bool   // every statement is added, whatever the answer says
+	Small   bool   // a small model is asked in the small form, and only adds
+	// Strict refuses statements from messages that state nothing by the rules of package speech.
+	Strict bool
 	// Ask puts the question, and refuses answers by check: see [Asked].
 	Ask func(ctx context.Context, r *ask.Run, q *ask.Question, check func([]Operation) error) ([]Operation, []ask.Bad, error)
 }
@@ -117,6 +121,9 @@ func Asked[T any, P interface {
 	})
 	if err != nil {
 		return nil, nil, err
+	}
+	for i := range ops {
+		ops[i].small = answer.Small
 	}
 	return ops, answer.Bad, nil
 }
@@ -150,7 +157,7 @@ func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 		c.decideAll(ops, targets, q.AddOnly)
 	}
 	for _, u := range c.wishes {
-		if slices.Contains(c.unlearnt, u) {
+		if slices.Contains(c.unlearnt, u) || q.Small && c.engine.Model.Small() {
 			c.Skip(u, "", errNotForgotten)
 		}
 	}
@@ -195,9 +202,17 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 		}
 		return nil
 	}
-	ops, bad, err := q.Ask(ctx, c.Run, &ask.Question{
-		System: q.System, User: q.Intro + existing + material, Tool: q.Tool, Purpose: q.Purpose, Language: c.Language,
-	}, check)
+	question := &ask.Question{System: q.System, User: q.Intro + existing + material, Tool: q.Tool, Purpose: q.Purpose, Language: c.Language}
+	var standing []backends.Memory
+	if q.Small && c.Author != backends.AuthorAgent {
+		question.Small, standing = c.smallQuestion(s)
+	}
+	if q.Small && c.engine.Model.Small() {
+		if c.keepStanding(standing); question.Small == nil {
+			return nil, nil
+		}
+	}
+	ops, bad, err := q.Ask(ctx, c.Run, question, check)
 	if err != nil {
 		stage.Fail(err)
 		return nil, c.giveUp(s, err)
@@ -207,6 +222,9 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 		err := c.engine.errorf("%w: entry %s: %w", backends.ErrModel, raw, b.Err)
 		stage.Fail(err)
 		c.decisions = append(c.decisions, &node{wanted: backends.OutcomeFailed, memory: c.Memory(c.engine.Kind, raw), err: err})
+	}
+	for i := range ops {
+		c.guard(q, &ops[i], question.Small)
 	}
 	return ops, nil
 }

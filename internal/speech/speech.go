@@ -48,6 +48,12 @@ func Classify(text string) Class {
 // nothing, and is a statement.
 func ClassifyAnswer(text string) Class { return classOf(text, false) }
 
+// EndsAsking reports whether the last sentence of what an assistant said is a question.
+func EndsAsking(text string) bool {
+	said := sentence.FindAllString(strings.TrimSpace(text), -1)
+	return len(said) > 0 && classify(said[len(said)-1], false) == Question
+}
+
 func classOf(text string, requests bool) Class {
 	text = strings.TrimSpace(text)
 	switch {
@@ -84,6 +90,20 @@ func Asked(text string) string {
 	return strings.Join(asked, " ")
 }
 
+// Stated returns the sentences of a text that state something, apart from those that always apply:
+// see [Standing].
+func Stated(text string) (stated, standing []string) {
+	for _, s := range sentence.FindAllString(text, -1) {
+		switch s = strings.TrimSpace(s); {
+		case Standing(s):
+			standing = append(standing, s)
+		case Classify(s) == Statement:
+			stated = append(stated, s)
+		}
+	}
+	return stated, standing
+}
+
 // StatesOnce reports whether a text states one thing: one clause of it, whatever it asks beside it.
 func StatesOnce(text string) bool {
 	n := 0
@@ -117,7 +137,7 @@ func classify(s string, requests bool) Class {
 	for opener.MatchString(words) { // "hi, ", "好的，" and such
 		words = strings.TrimLeft(opener.ReplaceAllString(words, ""), " ,，")
 	}
-	if asked || question.MatchString(words) || ending.MatchString(words) || requests && request.MatchString(words) && !self.MatchString(words) {
+	if asked || question.MatchString(words) || wonders(words) || ending.MatchString(words) || requests && request.MatchString(words) && !self.MatchString(words) {
 		if clauses := strings.FieldsFunc(words, isComma); len(clauses) > 1 && slices.ContainsFunc(clauses, states) {
 			return Statement // "I have two kids, what should I buy them?"
 		}
@@ -125,6 +145,15 @@ func classify(s string, requests bool) Class {
 	}
 	return Statement
 }
+
+// wonders reports whether a clause asks what it says its author wants to know, and says nothing else
+// of them.
+func wonders(words string) bool {
+	opening := indirect.FindString(words)
+	return opening != "" && !self.MatchString(words[len(opening):]) && !strings.Contains(words[len(opening):], "我")
+}
+
+var indirect = regexp.MustCompile(`^(?:(?:i|we)(?:'m|'d|'ve| am| was| would| have)?(?: been)? (?:just |really |also |always |only )?(?:wonder(?:ed|ing)?|curious|(?:want(?:ed)?|need|like|love|have) to (?:know|ask|find out)) (?:about |to know )?(?:what|how|why|when|where|who|which|if|whether)\b|我(?:很|就|只|也|一直)?(?:想(?:知道|问问?一?下?|了解一?下?|查一?下?|算一?下?)|好奇|(?:需?要|得)(?:知道|查一?下?|算一?下?)))`)
 
 func isComma(r rune) bool { return r == ',' || r == '，' }
 
@@ -183,11 +212,12 @@ const fillerWords = `(?:sorry,? |i'm sorry,? |i'm afraid )?(?:but )?(?:i (?:don'
 	`bye|goodbye|see (?:you|ya)(?: later| soon| tomorrow)?|take care|have a (?:nice|good|great|lovely) (?:day|evening|weekend|night|one|time)|` +
 	`thanks|thank you|thx|ty|cheers|so much|very much|a lot|again|you're (?:very |most )?welcome|you are welcome|no (?:problem|worries|thanks|thank you)|my pleasure|anytime|happy to help|glad (?:to (?:help|hear (?:it|that))|i could help)|` +
 	`ok|okay|k|sure(?: thing)?|yes|yeah|yep|yup|no|nope|right|exactly|indeed|correct|of course|certainly|absolutely|alright|all right|fine|great|good|cool|nice|perfect|awesome|wonderful|excellent|super|lovely|wow|oh|ah|hm+|haha+|lol|please|well|so|then|` +
+	`(?:that|this|it)(?: was|'s been)(?: really| very| so| super| most)? (?:helpful|useful|kind|nice|great)|i(?: have| need|'ve got| really have) to (?:run|go|leave)(?: now)?|` +
 	`got it|noted|understood|i (?:see|understand|got it|get it)|makes sense|sounds (?:good|great|fine)|that's (?:good|great|nice|fine|all|right|ok|okay|cool|wonderful)|will do|done|go (?:on|ahead)|continue|never ?mind|` +
 	`(?:i'll|i will|i've|i have|i) (?:just |now )?(?:remember(?:ed)?|note(?:d)?|keep|kept|save(?:d)?|record(?:ed)?|update(?:d)?|made a note|make a note|bear)(?: of)?(?: that| this| it| your memory| your profile| your preferences?| my notes?)?(?: in mind| down| for you| for next time| for later| accordingly)*|` +
 	`let me know(?: if (?:you need anything(?: else)?|there's anything else|i can help(?: with anything(?: else)?)?))?|(?:is there )?anything else|how (?:can|may) i help(?: you)?(?: today)?|what can i do for you(?: today)?|(?:and )?(?:you|you too)|for (?:that|you|your help|the (?:help|info|information|update)|letting me know|sharing|telling me)|friend|everyone|all|that|it|this`
 
-const chineseFillers = `(?:抱歉|对不起)?(?:我)?(?:还)?不(?:太)?(?:知道|清楚|确定)|(?:但)?(?:您|你)(?:还)?没有?(?:告诉|说|提)过?(?:我)?(?:过)?|在吗|让我(?:想想|查一下)|你好|您好|大家好|嗨|哈喽|早上好|中午好|下午好|晚上好|早安|晚安|早|再见|拜拜|回头见|明天见|谢谢(?:你|您|大家|啦|了)?|多谢|感谢(?:你|您)?|非常|不客气|不用谢|没关系|没问题|没事|好的?|行|可以|嗯+|哦+|噢|啊|呀|哈+|对|是的?|没错|当然|知道了|明白(?:了)?|了解(?:了)?|收到|记住了|(?:我|已经?|已为您|已为你|我已|我会|我已经)*(?:记住|记下|记录|保存|更新)(?:下来|了|好)?(?:这(?:个|一)?(?:点|信息)?|您的信息|你的信息)?(?:的)?|不错|太好了|太棒了|真棒|继续|请继续|还有(?:什么|别的)?(?:可以帮(?:您|你)的|问题)?吗|有什么可以帮(?:您|你)(?:的)?吗|最近(?:怎么样|好吗)|你呢|您呢|了|吧|啦|哟|呢|的`
+const chineseFillers = `(?:抱歉|对不起)?(?:我)?(?:还)?不(?:太)?(?:知道|清楚|确定)|(?:但)?(?:您|你)(?:还)?没有?(?:告诉|说|提)过?(?:我)?(?:过)?|在吗|(?:太|真的?)(?:谢谢|感谢)(?:你|您)?了?|我?(?:先|得|要)(?:去)?(?:忙|走|撤|下线|睡)(?:了|啦|吧)|让我(?:想想|查一下)|你好|您好|大家好|嗨|哈喽|早上好|中午好|下午好|晚上好|早安|晚安|早|再见|拜拜|回头见|明天见|谢谢(?:你|您|大家|啦|了)?|多谢|感谢(?:你|您)?|非常|不客气|不用谢|没关系|没问题|没事|好的?|行|可以|嗯+|哦+|噢|啊|呀|哈+|对|是的?|没错|当然|知道了|明白(?:了)?|了解(?:了)?|收到|记住了|(?:我|已经?|已为您|已为你|我已|我会|我已经)*(?:记住|记下|记录|保存|更新)(?:下来|了|好)?(?:这(?:个|一)?(?:点|信息)?|您的信息|你的信息)?(?:的)?|不错|太好了|太棒了|真棒|继续|请继续|还有(?:什么|别的)?(?:可以帮(?:您|你)的|问题)?吗|有什么可以帮(?:您|你)(?:的)?吗|最近(?:怎么样|好吗)|你呢|您呢|了|吧|啦|哟|呢|的`
 
 var (
 	relative = regexp.MustCompile(`(?i)^(?:\W*(?:(?:and|but|also|oh|well|actually|by the way)\W+)*(?:my|our|the user's|[a-z]+'s)\s+(?:(?:little|older|younger|big|elder|best|late|new|ex)\W)*(mother|mom|mum|father|dad|parents|sister|brother|wife|husband|partner|fianc[ée]e?|girlfriend|boyfriend|son|daughter|kids?|children|uncle|aunt|cousin|niece|nephew|grand(?:mother|father|ma|pa)|friend|boss|manager|colleague|neighbou?r|roommate|teacher|dog|cat)\b` +
