@@ -6,7 +6,10 @@ package middleware_test
 import (
 	"context"
 	"testing"
+	"time"
 
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
@@ -54,4 +57,31 @@ func TestRubbishIsAskedForTwice(t *testing.T) {
 			require.ErrorContains(t, failures.Err(), "it is kept as it was said, and not asked about again")
 		})
 	}
+}
+
+// A model that learns for minutes delays no reply, and has the time that ModelTimeout gives it.
+func TestSlowLearningDelaysNoReply(t *testing.T) {
+	asked, answer := make(chan time.Duration, 10), make(chan struct{})
+	slow := testkit.New(func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
+		deadline, _ := ctx.Deadline()
+		asked <- time.Until(deadline)
+		select {
+		case <-answer:
+			return schema.AssistantMessage(`{"operations":[{"op":"add","text":"The user keeps bees."}]}`, nil), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
+	b, err := mem0.New(t.Context(), &mem0.Config{Store: testkit.SQLite(t), Model: slow, ModelTimeout: time.Hour})
+	require.NoError(t, err)
+	mem := open(t, &middleware.Config{Backend: b, Working: eager()})
+	ask(t, as("ann", "monday"), mem, "I keep bees on the roof.")
+	require.InDelta(t, time.Hour, <-asked, float64(time.Minute))
+	for range 3 {
+		ask(t, as("ann", "monday"), mem, "Hello!")
+	}
+	require.Empty(t, memories(t, b, "ann"))
+	close(answer)
+	flush(t, mem)
+	require.Contains(t, memories(t, b, "ann"), "The user keeps bees.")
 }
