@@ -103,11 +103,14 @@ func (h *Hooks) ask(ctx context.Context, c *einox.ModelCall) (*einox.ModelAnswer
 	return c.Ask(ctx)
 }
 
-// withoutTools returns a call that offers no memory tools, and does not speak of them.
+// withoutTools returns a call that offers no memory tools, and does not speak of them: a model
+// that sees what it printed before prints it again.
 func (h *Hooks) withoutTools(c *einox.ModelCall) *einox.ModelCall {
 	out := *c
 	out.Options = append(out.Options, model.WithTools(slices.DeleteFunc(slices.Clone(c.Offered()), h.isOwn)))
-	out.Messages = slices.Clone(c.Messages)
+	out.Messages = slices.DeleteFunc(slices.Clone(c.Messages), func(m *schema.Message) bool {
+		return m != nil && (strings.HasPrefix(m.ToolCallID, printedID) || wasPrinted(m))
+	})
 	for i, m := range out.Messages {
 		if m != nil && m.Role == schema.System && strings.Contains(m.Content, h.cfg.ToolInstructions) {
 			silent := *m

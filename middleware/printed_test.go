@@ -142,6 +142,20 @@ func TestAModelThatPrintsItsCallsGetsNoToolsAnyMore(t *testing.T) {
 	}
 }
 
+// A model that sees the call that it printed prints it again: it is asked as if there were none.
+func TestWhatWasPrintedIsNotShownToTheModelAgain(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		p := newPrinting(t, modes.Both)
+		chat := testkit.New(testkit.Text(printedCalls["en"]), testkit.Text(printedCalls["zh"]), testkit.Text("Welcome to Hangzhou."))
+		seen := p.run(asAnn, p.mem.WrapModel(chat), false, streaming, "I moved to Hangzhou in March.")
+		require.Equal(t, "assistant: Welcome to Hangzhou.", testkit.Last(seen))
+		require.Contains(t, fmt.Sprint(testkit.Lines(chat.Calls()[1])), "calls add_memory")
+		asked := testkit.Lines(chat.Calls()[2])
+		require.NotContains(t, fmt.Sprint(asked), "add_memory")
+		require.Equal(t, "user: I moved to Hangzhou in March.", testkit.Last(asked))
+	}
+}
+
 // Under agent_control tools are all there is: printed calls are made, of one answer in each
 // turn, so that no turn goes round in circles.
 func TestUnderAgentControlPrintedCallsAreMade(t *testing.T) {

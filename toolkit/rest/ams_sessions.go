@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -186,7 +185,7 @@ func (c *call) amsPut(in *amsSession) (object, error) {
 // go on with the turn that is open in the log.
 func (l *amsLog) turns(messages []amsMessage) (out []*working.Turn) {
 	messages = slices.DeleteFunc(messages, func(m amsMessage) bool { // as the log does
-		return m.Role == string(schema.System) || strings.TrimSpace(m.Content) == ""
+		return m.Role == string(schema.System) || einox.Text(m.message()) == ""
 	})
 	var t *working.Turn
 	if n := len(l.Messages); n > 0 && !l.Messages[n-1].Done {
@@ -200,16 +199,20 @@ func (l *amsLog) turns(messages []amsMessage) (out []*working.Turn) {
 		if len(t.Messages) == 0 {
 			out = append(out, t)
 		}
-		t.Messages = append(t.Messages, &schema.Message{Role: schema.RoleType(m.Role), Content: m.Content})
+		t.Messages = append(t.Messages, m.message())
 		t.Done = m.Role == string(schema.Assistant)
 	}
 	return out
 }
 
+func (m *amsMessage) message() *schema.Message {
+	return &schema.Message{Role: schema.RoleType(m.Role), Content: m.Content}
+}
+
 // known returns how many messages the end of the log holds already: the most that it can be.
 func (l *amsLog) known(messages []amsMessage) int {
 	same := func(e store.Entry, m amsMessage) bool {
-		return m.Role == string(e.Role) && strings.TrimSpace(m.Content) == einox.Text(e.Message.Message)
+		return m.Role == string(e.Role) && einox.Text(m.message()) == einox.Text(e.Message.Message)
 	}
 	n := min(len(l.Messages), len(messages))
 	for n > 0 && !slices.EqualFunc(l.Messages[len(l.Messages)-n:], messages[:n], same) {

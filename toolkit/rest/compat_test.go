@@ -297,6 +297,7 @@ func TestASessionIsAppendedToAndNotRewritten(t *testing.T) {
 	require.Equal(t, []string{}, put())
 	require.Equal(t, []string{"a"}, put("a"))
 	require.Equal(t, []string{"a", "b"}, put("a", "b"), "the answer goes on with the open turn")
+	require.Equal(t, []string{"a", "b"}, put("a", "<think>hm</think>b"), "as the log has it")
 	require.Equal(t, []string{"a", "b"}, put("a", "b"))
 	require.Equal(t, []string{"a", "b", "c", "d"}, put("a", "b", "c", "d"))
 	require.Equal(t, []string{"a", "b", "c", "d", "e"}, put("c ", "\nd", "e"), "the end of the conversation alone")
