@@ -187,6 +187,7 @@ const (
 	StageScope   = "scope"   // nothing says whose memory it is: there is none for this reply
 	StageZone    = "zone"    // a person's time zone is unknown here: times are those of Config.Location
 	StageSearch  = "search"  // the reply goes on without memories
+	StageReply   = "reply"   // the model refused a request for what memory added, and answered one without it
 	StageHistory = "history" // the reply goes on without what was said before
 	StageRecord  = "record"  // a turn, or how a tool's call went, could not be recorded
 	StageReflect = "reflect" // memory could not be tidied

@@ -38,8 +38,9 @@ type Hooks struct {
 	badZone   atomic.Value          // the name of a zone that was reported last
 
 	mu       sync.Mutex
-	shown    sync.Once      // a printed call may have been shown, and was reported
-	printers map[string]int // how many answers of a model printed calls of tools
+	shown    sync.Once       // a printed call may have been shown, and was reported
+	printers map[string]int  // how many answers of a model printed calls of tools
+	toolless map[string]bool // the models that refused tools
 }
 
 // New returns hooks for a configuration, and for what package middleware builds of it:
@@ -51,7 +52,7 @@ func New(ctx context.Context, cfg *Config, log *working.Memory, w *window.Window
 	if err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	h := &Hooks{circuit: fault.NewBreaker("store", 1, backends.SystemClock), cfg: c, log: log, window: w, tools: tools, printers: map[string]int{}}
+	h := &Hooks{circuit: fault.NewBreaker("store", 1, backends.SystemClock), cfg: c, log: log, window: w, tools: tools, printers: map[string]int{}, toolless: map[string]bool{}}
 	if h.plan, err = c.Mode.Plan(c.Backend); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}

@@ -18,8 +18,8 @@ import (
 
 // WrapModel returns m with memory around each call: with Config.Window every context that m
 // is given is made to fit, or refused with a compaction.OverError; a call of a memory tool
-// that m prints as text is made. It is for agents that take no middleware, for graphs, and for
-// agents of Eino before 0.9 beside [Hooks.AgentMiddleware], which has no place around a model.
+// that m prints as text is made; a request that is refused for what memory added is repeated
+// without it. It is for agents that take no middleware, for graphs, and for agents of Eino before 0.9 beside [Hooks.AgentMiddleware], which has no place around a model.
 //
 // What it is given stays as it is, so that each call compacts anew; a summary is
 // made once, because the compactor remembers it.
@@ -27,7 +27,7 @@ import (
 // A model that prints a second call is offered no memory tools from then on, in the process,
 // but under modes.AgentControl. Config.OnError is told.
 func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatModel {
-	if h.window == nil && len(h.tools) == 0 {
+	if h.window == nil && len(h.tools) == 0 && !h.plan.Search {
 		return m
 	}
 	around := h.around(fmt.Sprintf("%T %p", m, m))
@@ -69,22 +69,22 @@ func (h *Hooks) isOwn(t *schema.ToolInfo) bool {
 // callModel makes a call of a wrapped model.
 func (h *Hooks) callModel(ctx context.Context, c *einox.ModelCall, model string) (*einox.ModelAnswer, error) {
 	if !slices.ContainsFunc(c.Offered(), h.isOwn) {
-		return h.ask(ctx, c)
+		return h.ask(ctx, c, model)
 	}
 	h.mu.Lock()
-	refused := h.plan.Search && h.printers[model] > 1
+	refused := h.toolless[model] || h.plan.Search && h.printers[model] > 1
 	h.mu.Unlock()
 	instead := func(printed *schema.Message) (*schema.Message, *einox.ModelAnswer, error) {
 		if h.takes(ctx, model, c.Messages, printed) {
 			return printed, nil, nil
 		}
-		again, err := h.ask(ctx, h.withoutTools(c))
+		again, err := h.ask(ctx, h.withoutTools(c), model)
 		return nil, again, err
 	}
 	if refused {
 		c, instead = h.withoutTools(c), dropped
 	}
-	answer, err := h.ask(ctx, c)
+	answer, err := h.ask(ctx, c, model)
 	switch {
 	case err != nil:
 		return nil, err
@@ -96,11 +96,6 @@ func (h *Hooks) callModel(ctx context.Context, c *einox.ModelCall, model string)
 		out, _, err = h.replaced(again.Message, dropped)
 	}
 	return &einox.ModelAnswer{Message: out}, err
-}
-
-// ask calls the model.
-func (h *Hooks) ask(ctx context.Context, c *einox.ModelCall) (*einox.ModelAnswer, error) {
-	return c.Ask(ctx)
 }
 
 // withoutTools returns a call that offers no memory tools, and does not speak of them: a model

@@ -15,11 +15,14 @@ import (
 	"testing"
 
 	einoext "github.com/cloudwego/eino-ext/components/model/openai"
+	"github.com/cloudwego/eino/components/model"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/testkit"
 	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/modes"
 )
 
 // strict is an OpenAI-compatible server that refuses, in their words, what Mistral's API, the
@@ -89,18 +92,24 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, in *http.Request) {
 	fmt.Fprintf(w, `{"id":"1","object":"chat.completion","choices":[{"index":0,"message":%s,"finish_reason":"stop"}],"usage":{}}`, answer)
 }
 
-// An agent and the learning both use a chat model of eino-ext, which adapts to nothing.
-func TestAChatModelOfEinoExt(t *testing.T) {
-	server := &strict{}
-	at := httptest.NewServer(server)
+// connect returns a chat model of eino-ext, which adapts to nothing.
+func (s *strict) connect(t *testing.T) model.ToolCallingChatModel {
+	t.Helper()
+	at := httptest.NewServer(s)
 	t.Cleanup(at.Close)
 	chat, err := einoext.NewChatModel(t.Context(), &einoext.ChatModelConfig{BaseURL: at.URL, APIKey: "k", Model: "m"})
 	require.NoError(t, err)
+	return chat
+}
+
+// The agent and the learning use the same model.
+func TestAChatModelOfEinoExt(t *testing.T) {
+	server := &strict{}
+	chat := server.connect(t)
 	backend, err := mem0.New(t.Context(), &mem0.Config{Store: testkit.SQLite(t), Model: chat, FactsOnly: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, backend.Close(context.Background())) })
-	failures := &testkit.Failures{}
-	mem := open(t, &middleware.Config{Backend: backend, AwaitWrite: true, OnError: failures.Add})
+	mem := open(t, &middleware.Config{Backend: backend, AwaitWrite: true})
 	for i, said := range []string{"I live in Vienna.", "Where do I live?"} {
 		require.Equal(t, []string{"assistant: Good."}, testkit.Drain(agent(t, mem, mem.WrapModel(chat)).Query(as("ann", fmt.Sprint(i)), said)))
 	}
@@ -108,4 +117,42 @@ func TestAChatModelOfEinoExt(t *testing.T) {
 	asked := server.asked[slices.IndexFunc(server.asked, func(s string) bool { return strings.HasSuffix(s, "\n\nWhere do I live?") })]
 	require.Contains(t, asked, "- The user lives in Vienna")
 	require.Equal(t, []string{"user: Where do I live?", "assistant: Good."}, testkit.Logged(t, backend.Sessions(), middleware.Scope{UserID: "ann", SessionID: "1"}))
+}
+
+// A reply that is refused for what memory added is given without it.
+func TestAReplyThatIsRefusedForMemoryIsGiven(t *testing.T) {
+	for name, c := range map[string]struct {
+		server  *strict
+		refused int
+		reports []string
+		noted   bool
+	}{
+		"no tools":        {server: &strict{noTools: true}, refused: 1, reports: []string{hooks.StageReply}, noted: true},
+		"no note":         {server: &strict{noMemory: true}, refused: 3, reports: slices.Repeat([]string{hooks.StageReply}, 3)},
+		"nothing refused": {server: &strict{}, noted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat, failures := c.server.connect(t), &testkit.Failures{}
+			mem := open(t, &middleware.Config{Backend: testkit.Knowing("The user lives in Vienna."), AwaitWrite: true, OnError: failures.Add})
+			for range 3 {
+				require.Equal(t, []string{"assistant: Good."}, testkit.Drain(agent(t, mem, mem.WrapModel(chat)).Query(asAnn, "Where do I live?")))
+			}
+			require.Len(t, c.server.refused, c.refused)
+			require.Equal(t, c.reports, failures.Stages())
+			require.Len(t, c.server.asked, 3)
+			for _, asked := range c.server.asked {
+				require.Equal(t, c.noted, strings.Contains(asked, "The user lives in Vienna."), asked)
+				require.True(t, strings.HasSuffix(asked, "Where do I live?"), "the words of the user")
+			}
+		})
+	}
+}
+
+// What memory is no cause of fails as it would without memory, after one call.
+func TestARefusalThatIsNotOfMemoryIsReturned(t *testing.T) {
+	server := &strict{noTools: true}
+	mem := open(t, &middleware.Config{Backend: &testkit.Backend{}, Mode: modes.StaticControl})
+	said := testkit.Drain(agent(t, mem, mem.WrapModel(server.connect(t)), testkit.Echo(t)).Query(asAnn, "Hello"))
+	require.Contains(t, strings.Join(said, "\n"), "enable-auto-tool-choice")
+	require.Len(t, server.refused, 1)
 }

@@ -112,6 +112,15 @@ func MayBeForm(err error) bool {
 	return errors.Is(err, backends.ErrInvalid) && !errors.Is(err, ErrContent) && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity)
 }
 
+// Refused reports whether a service refused a request for what is in it, with the status 400 or
+// 422 or by its words, and whether for its tools.
+func Refused(err error) (refused, tools bool) {
+	of, code := Of(err), status(err)
+	refused = errors.Is(of, ErrForm) || errors.Is(of, backends.ErrInvalid) && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity)
+	about := strings.ToLower(forms.FindString(err.Error()))
+	return refused, refused && (strings.Contains(about, "tool") || strings.Contains(about, "function"))
+}
+
 // Of returns an error of a model or an embedder with its sentinel. One that has a
 // sentinel of package backends keeps it. [Unclear] does not hold for it, because models and
 // embedders store nothing.
