@@ -28,6 +28,7 @@ import (
 
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
+	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -79,6 +80,10 @@ func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Wri
 	}
 	return einoext.NewChatModel(ctx, &einoext.ChatModelConfig{APIKey: chatConfig.APIKey, BaseURL: chatConfig.BaseURL, Model: chatConfig.Model})
 }
+
+// ErrorText returns the text of an error as a program shows it: providers quote the key that
+// they refuse.
+func ErrorText(err error) string { return redact.Text(err.Error()) }
 
 // Generate implements model.BaseChatModel. Without Answer it fails if there is no user's
 // message.

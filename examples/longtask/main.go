@@ -37,7 +37,7 @@ func main() {
 	defer stop()
 	t := &tour{window: 8000, corpus: newCorpus(60, 90), out: os.Stdout}
 	if err := t.run(ctx, os.Stderr); err != nil {
-		fmt.Fprintf(os.Stderr, "longtask: %v\n", err)
+		fmt.Fprintf(os.Stderr, "longtask: %s\n", demomodel.ErrorText(err))
 		os.Exit(1)
 	}
 }

@@ -56,7 +56,7 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "multiuser: %v\n", err)
+		fmt.Fprintf(os.Stderr, "multiuser: %s\n", demomodel.ErrorText(err))
 		os.Exit(1)
 	}
 }

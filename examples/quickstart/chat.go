@@ -68,7 +68,7 @@ func (c *chat) run(ctx context.Context, input io.Reader, stderr io.Writer) error
 				fmt.Fprintln(c.out, line)
 			}
 			if err = c.take(ctx, line); err != nil && !c.echo {
-				fmt.Fprintf(stderr, "error: %v\n", err)
+				fmt.Fprintf(stderr, "error: %s\n", demomodel.ErrorText(err))
 				err = nil
 			}
 		}

@@ -52,7 +52,7 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "quickstart: %v\n", err)
+		fmt.Fprintf(os.Stderr, "quickstart: %s\n", demomodel.ErrorText(err))
 		os.Exit(1)
 	}
 }

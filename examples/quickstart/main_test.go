@@ -52,7 +52,7 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 func program(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	if err := run(t.Context(), args, strings.NewReader(""), &out, &errs); err != nil {
-		fmt.Fprintf(&errs, "quickstart: %v\n", err)
+		fmt.Fprintf(&errs, "quickstart: %s\n", demomodel.ErrorText(err))
 		code = 1
 	}
 	return out.String(), errs.String(), code
@@ -375,7 +375,7 @@ func TestWithAKey(t *testing.T) {
 		w.WriteHeader(int(status.Load()))
 		switch {
 		case status.Load() != http.StatusOK:
-			fmt.Fprint(w, `{"error":{"message":"no such key: sk-secret-key","type":"invalid_request_error"}}`)
+			fmt.Fprint(w, `{"error":{"message":"no such key: sk-proj-secretsecretsecretsecret1","type":"invalid_request_error"}}`)
 		case len(in.Input) > 0:
 			vectors.Add(1)
 			var data []string
@@ -404,7 +404,7 @@ func TestWithAKey(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	t.Setenv("OPENAI_API_KEY", "sk-secret-key")
+	t.Setenv("OPENAI_API_KEY", "sk-proj-secretsecretsecretsecret1")
 	t.Setenv("OPENAI_BASE_URL", srv.URL+"/v1")
 	for _, embedding := range []string{"", "embed-test"} {
 		t.Setenv("OPENAI_EMBEDDING_MODEL", embedding)
@@ -442,5 +442,5 @@ func TestWithAKey(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Empty(t, stdout)
 	assert.Contains(t, stderr, "no such key")
-	assert.NotContains(t, stderr, "sk-secret-key")
+	assert.NotContains(t, stderr, "sk-proj-secretsecretsecretsecret1")
 }
