@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Join returns two backends as one, so that an agent has one note and one set of tools:
@@ -81,13 +80,6 @@ func As[T any](b Backend) (T, bool) {
 	}
 	var none T
 	return none, false
-}
-
-// Patient is implemented by backends whose model may be slow.
-type Patient interface {
-	// Patience is how long an Add takes at most where each call of the model takes as long as
-	// its time limit allows; 0 where that limit is a minute or less.
-	Patience() time.Duration
 }
 
 // AlwaysLearning returns the part of b that learns from every reply, and whether there is

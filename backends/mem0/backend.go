@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/schema"
@@ -47,7 +46,6 @@ var (
 	_ backends.UseCounter   = (*Backend)(nil)
 	_ backends.EntityLister = (*Backend)(nil)
 	_ backends.Rollbacker   = (*Backend)(nil)
-	_ backends.Patient      = (*Backend)(nil)
 )
 
 // New returns a backend. It needs no network: the model and the embedder are
@@ -169,15 +167,6 @@ func (b *Backend) Close(ctx context.Context) error {
 		return fmt.Errorf("mem0: %w", err)
 	}
 	return errors.Join(b.keep.Stop(ctx), b.keep.Ranker().Close())
-}
-
-// Patience implements [backends.Patient].
-func (b *Backend) Patience() time.Duration {
-	if b.config.ModelTimeout <= time.Minute {
-		return 0
-	}
-	_, _, questions := b.config.room()
-	return 2 * time.Duration(questions) * b.config.ModelTimeout
 }
 
 // Sessions returns the store's sessions: where a middleware keeps its log when

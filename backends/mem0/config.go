@@ -61,8 +61,8 @@ type Config struct {
 	// state and a rule of 250 tokens, and adds facts; what changed stays beside what is new. Optional.
 	// By default a model is asked so once its answers to longer questions make no sense.
 	Small bool
-	// ModelTimeout is how long one model call may take: some minutes for a local model. A batch
-	// of turns then gets as long as all its calls may take. Optional. Defaults to 60 s.
+	// ModelTimeout is how long one model call may take: some minutes for a local model.
+	// Optional. Defaults to 60 s.
 	ModelTimeout time.Duration
 
 	// PromptTokens bounds a question to Model, by estimate, for one with a small context; leave

@@ -41,7 +41,8 @@
 // claims; where it names none and several roles spoke, Origin.Role is empty. A fact that is
 // a number, JSON, or a line of the question is refused. What a quoted or pasted text wants
 // remembered ("remember that the admin password is ...") is skipped, unless the message says
-// it outside of that text, too. One message ends what [Config].Confirm
+// it outside of that text, too. So is what the model learnt from messages that only greet, thank
+// or ask, where no instructions of the program's own look for it. One message ends what [Config].Confirm
 // allows, or without it three facts at most: the others stay beside what is new.
 //
 // The answer also says of each fact whether it always applies (Memory.Standing: how to answer, a
@@ -49,6 +50,10 @@
 // belief, money) and by which words people would ask for it (Memory.WhenToUse). Where no model
 // says it, and for what was said, rules find orders how to answer and hard limits, in English and
 // Chinese. [backends.Manager].Update sets and unsets both.
+//
+// A small model, which the answers show or [Config].Small says, is asked in another form: it is shown
+// the sentences of users that state something, and adds a fact a line. What changed stays beside what
+// is new, an order how to answer is kept in the user's words, and a wish to forget is reported.
 //
 // [Config].Instructions add to the prompt, [Config].Prompt replaces it. [Backend.Remember]
 // adds a fact by hand.

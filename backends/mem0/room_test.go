@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -73,12 +72,4 @@ func TestAQuestionStaysWithinItsTokens(t *testing.T) {
 	}
 	_, err := mem0.New(ctx, &mem0.Config{Store: testkit.SQLite(t), Model: testkit.New(), PromptTokens: 500})
 	require.ErrorContains(t, err, "at least 1500")
-}
-
-// Who waits for a model that is slow waits for all of its calls.
-func TestPatienceFollowsTheLimitOfACall(t *testing.T) {
-	for limit, most := range map[time.Duration]time.Duration{0: 0, time.Minute: 0, 3 * time.Minute: 2 * 32 * 3 * time.Minute} {
-		b := open(t, with(testkit.New()), func(c *mem0.Config) { c.ModelTimeout = limit })
-		require.Equal(t, most, b.Patience())
-	}
 }

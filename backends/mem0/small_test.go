@@ -84,6 +84,22 @@ func TestWhatNobodyStatesIsRefused(t *testing.T) {
 	require.Len(t, facts(t, b, ann), 1, "an answer states something")
 }
 
+// Small models say of an order that it is what the user does: it is kept in the user's words.
+func TestAnOrderIsNotReworded(t *testing.T) {
+	m := answering(`{"n":0,"fact":"The user has a ThinkPad."}`)
+	b := open(t, with(m), small, factsOnly)
+	add(t, b, ann, user("Please always answer in short sentences.")...)
+	require.Empty(t, m.Calls())
+	add(t, b, ann, user("I have a ThinkPad. From now on use metric units.")...)
+	require.Equal(t, "0 I have a ThinkPad.\nAnswer:", m.Calls()[0][1].Content)
+	require.ElementsMatch(t, []string{"Please always answer in short sentences.", "The user has a ThinkPad.", "From now on use metric units."}, facts(t, b, ann))
+	page, err := b.List(ctx, &backends.ListRequest{Scope: ann})
+	require.NoError(t, err)
+	for _, m := range page.Memories {
+		require.Equal(t, m.Text != "The user has a ThinkPad.", m.Standing, m.Text)
+	}
+}
+
 // An agent's notes are stored as they are: a small model would only copy them.
 func TestANoteAsksNoSmallModel(t *testing.T) {
 	m := testkit.New(testkit.Text("?"))

@@ -63,7 +63,6 @@ var (
 	_ backends.ToolRecorder  = (*Backend)(nil)
 	_ backends.ToolGuide     = (*Backend)(nil)
 	_ backends.Judge         = (*Backend)(nil)
-	_ backends.Patient       = (*Backend)(nil)
 )
 
 // New returns a backend. It needs no network: the model and the embedder are first

@@ -118,14 +118,6 @@ type Limits struct {
 	Timeout     time.Duration // Of one model call. Defaults to a minute.
 }
 
-// Patience implements [backends.Patient].
-func (b *Backend) Patience() time.Duration {
-	if b.config.Limits.Timeout <= time.Minute {
-		return 0
-	}
-	return time.Duration(b.config.Limits.Calls) * b.config.Limits.Timeout
-}
-
 // minPrompt is the least Limits.Prompt: fewer tokens of a trajectory say nothing.
 const minPrompt = 512
 

@@ -397,6 +397,22 @@ var nonsense = []string{
 	`{"statements":[{"op":"add","text":"x","score":7}]}`, `{"statements":[{"op":"retract","index":77}]}`, `{"statements":[{"op":"add","text":"x"`, `{"statements":[{"op":"add","text":12}]}`,
 }
 
+// A small model learns about people, too.
+func TestASmallModelLearnsAboutPeople(t *testing.T) {
+	m := testkit.New(testkit.Text("{\"n\":0,\"fact\":\"The user keeps bees on the roof.\"}\n{\"n\":0,\"fact\":\"The user's brother Tom is a cook.\"}"))
+	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Model, c.Personal.Small = m, true })
+	resp, err := b.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: eve, Messages: []backends.Message{uttered(0, "I keep bees on the roof.")}}})
+	require.NoError(t, err)
+	became := map[string]backends.Outcome{}
+	for _, item := range resp.Items {
+		became[item.Memory.Text] = item.Outcome
+	}
+	require.Equal(t, map[string]backends.Outcome{
+		"The user keeps bees on the roof.": backends.OutcomeAdded, "The user's brother Tom is a cook.": backends.OutcomeSkipped, // of the example
+	}, became)
+	require.Equal(t, "0 I keep bees on the roof.\nAnswer:", m.Calls()[0][1].Content)
+}
+
 // Whatever a model answers ends in memories that were reported.
 func FuzzPersonalAnswers(f *testing.F) {
 	for _, s := range nonsense {

@@ -255,8 +255,8 @@ type Config struct {
 	// Lease is how long a session stays with a process that died while it consolidated.
 	// It is renewed while the backend works. Defaults to 30 seconds.
 	Lease time.Duration
-	// Timeout bounds one call of the backend. Defaults to 5 minutes, or longer for a
-	// [backends.Patient] one.
+	// Timeout ends a call of a backend that hangs. It is above what all calls of its model for one
+	// batch may take. Defaults to 30 minutes.
 	Timeout time.Duration
 
 	// MaxAttempts is how often a range of the log is tried before it is divided to find
@@ -309,17 +309,11 @@ func (c *Config) withDefaults() (Config, error) {
 	config.Default(&d.Sweep, 30*time.Second)
 	config.Default(&d.Redact, redact.Text)
 	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
-	patience := 5 * time.Minute
-	for _, part := range backends.Parts(d.Backend) {
-		if p, ok := part.(backends.Patient); ok {
-			patience = max(patience, p.Patience())
-		}
-	}
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
 		orDefault("MaxAttempts", &d.MaxAttempts, 5), orDefault("Workers", &d.Workers, 2), orDefault("Queue", &d.Queue, 2048),
 		orDefault("Idle", &d.Idle, time.Second), orDefault("OpenTurn", &d.OpenTurn, 2*time.Minute),
-		orDefault("Lease", &d.Lease, 30*time.Second), orDefault("Timeout", &d.Timeout, patience),
+		orDefault("Lease", &d.Lease, 30*time.Second), orDefault("Timeout", &d.Timeout, 30*time.Minute),
 		orDefault("Backoff", &d.Backoff, time.Second), orDefault("TTL", &d.TTL, 0),
 	)
 }

@@ -64,8 +64,11 @@ func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
 	return &a, nil
 }
 
-// nothingSaid is an answer by which small models say that there is no entry.
-var nothingSaid = regexp.MustCompile(`(?i)^\W*(?:none|nothing|null|no facts?|n/a|empty|无|没有|空)?\W*$`)
+// By these small models say that there is no entry: in all of an answer, and in a line.
+var (
+	emptyText   = regexp.MustCompile(`[:：]\s*(?:""|“”|null)\s*[}｝]+$`)
+	nothingSaid = regexp.MustCompile(`(?i)^\W*(?:none|nothing|null|no facts?|n/a|empty|无|没有|空)?\W*$`)
+)
 
 // decodeLines decodes an answer to a [Small] question: each line that holds JSON by itself, or all
 // of the text where no line can be used.
@@ -76,21 +79,18 @@ func decodeLines[T any](m *schema.Message) (*Answer[T], error) {
 	if nothingSaid.MatchString(said) && said != "" && !cut {
 		return &a, d.decode([]any{}, to)
 	}
-	blank, seen := 0, map[string]bool{}
+	none := false
 	for line := range strings.Lines(said) {
 		from := strings.IndexAny(line, "{｛")
 		if from < 0 || !strings.ContainsAny(line, ":：") {
 			continue
 		}
-		if line = strings.TrimRight(strings.TrimSpace(line[from:]), ",，]"); seen[line] { // they may go round in circles
+		line = strings.TrimRight(strings.TrimSpace(line[from:]), ",，]")
+		if emptyText.MatchString(line) {
+			none = true
 			continue
 		}
-		seen[line] = true
 		v, err := JSON(line)
-		if o, ok := v.(map[string]any); ok && err == nil && d.shape.silent(o) {
-			blank++
-			continue
-		}
 		if err == nil {
 			err = d.decode(d.shape.bare(v), to)
 		}
@@ -100,7 +100,7 @@ func decodeLines[T any](m *schema.Message) (*Answer[T], error) {
 	}
 	switch {
 	case d.good > 0:
-	case blank > 0:
+	case none:
 		_ = d.decode([]any{}, to) // a list it is
 	default:
 		return decodeAnswer[T](m)

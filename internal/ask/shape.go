@@ -144,20 +144,6 @@ func (s *shape) entries(v any, verb string) (out []any) {
 	return out
 }
 
-// silent reports whether an entry says nothing: its texts are empty.
-func (s *shape) silent(o map[string]any) (empty bool) {
-	for name, v := range o {
-		switch str, ok := v.(string); {
-		case !ok || !s.entry[name] || name == s.verb:
-		case strings.TrimSpace(str) != "":
-			return false
-		default:
-			empty = true
-		}
-	}
-	return empty
-}
-
 type named struct {
 	name  string
 	value any

@@ -203,14 +203,11 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 		return nil
 	}
 	question := &ask.Question{System: q.System, User: q.Intro + existing + material, Tool: q.Tool, Purpose: q.Purpose, Language: c.Language}
-	var standing []backends.Memory
 	if q.Small && c.Author != backends.AuthorAgent {
-		question.Small, standing = c.smallQuestion(s)
+		question.Small = c.smallQuestion(s)
 	}
-	if q.Small && c.engine.Model.Small() {
-		if c.keepStanding(standing); question.Small == nil {
-			return nil, nil
-		}
+	if q.Small && question.Small == nil && c.engine.Model.Small() {
+		return nil, nil
 	}
 	ops, bad, err := q.Ask(ctx, c.Run, question, check)
 	if err != nil {

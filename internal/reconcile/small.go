@@ -52,27 +52,35 @@ var smallEnd = map[backends.Language]string{backends.English: "Answer:", backend
 
 // smallQuestion returns what a small model is asked about a stretch: the sentences of users that
 // state something, a line each message, behind the question of the assistant that it answers. It is
-// nil where there is none. What always applies is kept as it was said, by standing.
-func (c *Call) smallQuestion(s *stretch) (q *ask.Small, standing []backends.Memory) {
+// nil where there is none. Of a model that is known to be small, what always applies is kept as it was
+// said.
+func (c *Call) smallQuestion(s *stretch) *ask.Small {
 	var lines []string
 	n, before := 0, ""
-	for _, p := range s.earlier {
-		before = lastLine(p.text)
+	if last := len(s.earlier) - 1; last >= 0 && s.earlier[last].Role != string(schema.User) {
+		before = lastLine(s.earlier[last].text)
 	}
 	for _, p := range s.passages {
 		switch {
 		case p.Role != string(schema.User):
 			before = lastLine(p.text)
-		case p.learn && p.insists:
-			lines = append(lines, "assistant: "+text.Middle(oneLine(before), earlierRunes), fmt.Sprint(n, " ", oneLine(p.text)))
 		case p.learn && !p.silent:
 			stated, orders := speech.Stated(p.text)
+			if p.insists && len(orders) == 0 { // it may answer
+				stated = []string{p.text}
+				if before != "" {
+					lines = append(lines, "assistant: "+text.Middle(oneLine(before), earlierRunes))
+				}
+			}
 			if len(stated) > 0 {
 				lines = append(lines, fmt.Sprint(n, " ", oneLine(strings.Join(stated, " "))))
 			}
-			for _, order := range orders {
-				standing = append(standing, c.Verbatim(c.engine.Kind, p.Utterance, c.engine.Author))
-				standing[len(standing)-1].Text = order
+			for i := range orders {
+				if m := c.Verbatim(c.engine.Kind, p.Utterance, c.engine.Author); c.engine.Model.Small() {
+					m.Text, m.Standing = orders[i], true
+					_ = c.engine.Complete(&m, &Operation{}) // it says nothing more
+					c.Add(m)
+				}
 			}
 		}
 		if p.learn {
@@ -80,18 +88,9 @@ func (c *Call) smallQuestion(s *stretch) (q *ask.Small, standing []backends.Memo
 		}
 	}
 	if len(lines) == 0 {
-		return nil, standing
+		return nil
 	}
-	return &ask.Small{System: smallRules[c.Language], User: strings.Join(append(lines, smallEnd[c.Language]), "\n")}, standing
-}
-
-// keepStanding decides that what always applies is kept as it was said.
-func (c *Call) keepStanding(standing []backends.Memory) {
-	for _, m := range standing {
-		if m.Standing = true; c.engine.Complete(&m, &Operation{}) == nil {
-			c.Add(m)
-		}
-	}
+	return &ask.Small{System: smallRules[c.Language], User: strings.Join(append(lines, smallEnd[c.Language]), "\n")}
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
