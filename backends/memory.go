@@ -289,7 +289,7 @@ type Hit struct {
 	// It is not the sort key: see package recall.
 	Score float64    `json:"score"`
 	Parts ScoreParts `json:"parts"`
-	// Passage is the part of a Text of over 400 characters that matched: 240 to 400 characters,
+	// Passage is the part of a Text of over 400 characters that matched: whole sentences, some 240 to 400 characters,
 	// with an ellipsis where the Text goes on. Empty: the Text is shorter.
 	Passage string `json:"passage,omitempty"`
 

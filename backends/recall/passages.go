@@ -4,8 +4,10 @@
 package recall
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,15 +18,16 @@ import (
 // How long a passage is, in characters: enough to be understood alone, and a tenth of a long
 // answer.
 const (
-	passageFrom   = 240
-	passageUpto   = 400
-	longestPiece  = passageUpto - passageFrom
-	shortestPiece = 2 // "A." is no sentence
+	passageFrom     = 240
+	passageUpto     = 400
+	longestSentence = 280 // a longer one is divided
+	longestPart     = passageUpto - passageFrom
+	shortestPiece   = 2 // "A." is no sentence
 )
 
-// Passages sets the Passage of those hits whose Text is longer than 400 characters: the
-// sentences, 240 to 400 characters, that hold most of what the query asks for, with an ellipsis
-// where the text goes on. A word counts the more the fewer sentences of the text have it. Where
+// Passages sets the Passage of those hits whose Text is longer than 400 characters: the whole
+// sentences or lines of code, some 240 to 400 characters, that hold most of what the query asks for,
+// with an ellipsis where the text goes on. Code has its fence. A word counts the more the fewer sentences of the text have it. Where
 // none has a word of the query, the passage is the beginning. Experience is shown whole: half
 // of an advice is none.
 func (r *Ranker) Passages(query string, hits []backends.Hit) {
@@ -45,6 +48,7 @@ func (r *Ranker) Passages(query string, hits []backends.Hit) {
 type piece struct {
 	start, end int    // bytes
 	runes      int    // how many characters that are
+	code       bool   // it begins within a fence of code
 	terms      uint64 // which terms of the query it has
 }
 
@@ -73,6 +77,12 @@ func (r *Ranker) passage(text string, terms []queryTerm) string {
 		return sum
 	})
 	passage := strings.TrimSpace(text[pieces[from].start:pieces[to-1].end])
+	if pieces[from].code {
+		passage = fence + "\n" + passage
+	}
+	if to < len(pieces) && pieces[to].code && !strings.HasPrefix(text[pieces[to].start:], fence) {
+		passage += "\n" + fence
+	}
 	if from > 0 {
 		passage = "… " + passage
 	}
@@ -101,7 +111,7 @@ func bestPieces(pieces []piece, worth func(terms uint64) float64) (from, to int)
 	}
 	from = (from + last + 1) / 2
 	to, _ = stretch(pieces, from)
-	for from > 0 && runesOf(pieces[from:to]) < passageFrom { // the text ends before
+	for from > 0 && runesOf(pieces[from:to]) < passageFrom && runesOf(pieces[from-1:to]) <= passageUpto { // the text ends before
 		from--
 	}
 	return from, to
@@ -117,47 +127,82 @@ func runesOf(pieces []piece) (sum int) {
 // stretch returns where a passage that begins with a piece ends, and the terms that it has.
 func stretch(pieces []piece, from int) (end int, terms uint64) {
 	runes := 0
-	for end = from; end < len(pieces) && runes < passageFrom; end++ {
+	for end = from; end < len(pieces) && runes < passageFrom && (end == from || runes+pieces[end].runes <= passageUpto); end++ {
 		runes += pieces[end].runes
 		terms |= pieces[end].terms
 	}
 	return end, terms
 }
 
-// piecesOf splits a text behind its sentences and lines. A sentence that is too long is split
-// between words, or where there are none in reach, between characters.
-func piecesOf(text string) []piece {
-	var pieces []piece
-	p, space := piece{}, -1 // where the last word of p ended
+const (
+	fence   = "```"
+	marks   = ".!?。！？；…"
+	closing = `"'”’)）」』`
+)
+
+// piecesOf splits a text behind its sentences and lines, and code behind its lines alone. A sentence
+// that is too long is split.
+func piecesOf(text string) (pieces []piece) {
+	start, runes, code, within := 0, 0, false, false // within: the piece begins in code
+	last := utf8.RuneError
 	cut := func(end int) {
-		pieces = append(pieces, piece{start: p.start, end: end, runes: utf8.RuneCountInString(text[p.start:end])})
-		p, space = piece{start: end}, -1
+		pieces = append(pieces, split(text, piece{start: start, end: end, runes: runes, code: within})...)
+		start, runes, within = end, 0, code
 	}
-	for at, c := range text {
-		next := at + utf8.RuneLen(c)
-		p.runes++
-		switch {
-		case c == utf8.RuneError, p.runes < shortestPiece: // of one byte, where it is broken
-		case c == '\n', strings.ContainsRune("。！？；…", c), strings.ContainsRune(".!?", c) && endsWord(text[next:]):
-			cut(next)
-		case p.runes >= longestPiece && space > p.start:
-			rest := utf8.RuneCountInString(text[space:next])
-			cut(space)
-			p.runes = rest
-		case p.runes >= longestPiece:
-			cut(next)
-		case unicode.IsSpace(c):
-			space = next
+	for at, size := 0, 0; at < len(text); at += size {
+		var c rune
+		if c, size = utf8.DecodeRuneInString(text[at:]); c == '`' && last != c && strings.HasPrefix(text[at:], fence) {
+			code = !code
 		}
+		runes++
+		if c == '\n' || !code && runes >= shortestPiece && endsSentence(text[start:at], last, c, text[at+size:]) {
+			cut(at + size)
+		}
+		last = c
 	}
-	if p.start < len(text) {
+	if start < len(text) {
 		cut(len(text))
 	}
 	return pieces
 }
 
-// endsWord reports whether a word ends before the rest of a text.
-func endsWord(rest string) bool {
-	c, _ := utf8.DecodeRuneInString(rest)
-	return rest == "" || unicode.IsSpace(c) || strings.ContainsRune(`"'”’)）」』`, c)
+// endsSentence reports whether a character ends a sentence: a mark, or what closes a quotation behind
+// one. The point of "3.5", "e.g." or "Dr." is no mark.
+func endsSentence(before string, last, c rune, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	switch {
+	case strings.ContainsRune(closing, next) && rest != "": // it belongs to the sentence
+		return false
+	case strings.ContainsRune(closing, c):
+		return strings.ContainsRune(marks, last) && (rest == "" || unicode.IsSpace(next) || last >= utf8.RuneSelf)
+	case !strings.ContainsRune(marks, c):
+		return false
+	case c >= utf8.RuneSelf:
+		return true
+	}
+	return (rest == "" || unicode.IsSpace(next)) && (c != '.' || !abbreviation.MatchString(before[max(0, len(before)-12):]))
+}
+
+// abbreviation is what a point behind it shortens or numbers.
+var abbreviation = regexp.MustCompile(`(?i)(?:^|[\s("'“])(?:[a-z]|[a-z](?:\.[a-z])+|[dmj]r|mrs|ms|prof|st|vs|nr|fig|approx|cf)$|^\s*\d{1,3}$`)
+
+// split returns a sentence, in parts where it is too long: behind a comma, or else between words, or
+// where there are none in reach, between characters.
+func split(text string, p piece) (parts []piece) {
+	for p.runes > longestSentence {
+		end, comma, space := p.start, 0, 0
+		for n := range longestPart {
+			c, size := utf8.DecodeRuneInString(text[end:])
+			switch end += size; {
+			case strings.ContainsRune(",;:，：、", c) && n > longestPart/2:
+				comma = end
+			case unicode.IsSpace(c):
+				space = end
+			}
+		}
+		end = cmp.Or(comma, space, end)
+		part := piece{start: p.start, end: end, runes: utf8.RuneCountInString(text[p.start:end]), code: p.code}
+		parts, p.start, p.runes = append(parts, part), end, p.runes-part.runes
+	}
+	return append(parts, p)
 }

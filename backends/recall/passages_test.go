@@ -43,6 +43,53 @@ func TestAPassageHasWhatTheQueryAsksFor(t *testing.T) {
 	}
 }
 
+// Nothing is cut within a sentence, where a passage has room for it.
+func TestAPassageIsCutAtSentences(t *testing.T) {
+	long := "The old lighthouse keeper, who had lived on the island for more than forty years, told the visitors about storms, ships, whales, lost sailors and the long winters, " +
+		"until the last ferry left. "
+	chinese := "在岛上住了四十多年的老灯塔守护人给游客们讲了风暴、船只、鲸鱼、失踪的水手和漫长的冬天，一直讲到最后一班渡轮离开码头为止，大家都听得入了迷，谁也不愿意先走。"
+	for _, c := range []struct{ query, sentence, around string }{
+		{"piano", "The piano cost 3.5 thousand euros, e.g. twice what Dr. Smith had said.", long},
+		{"jasmine", "She said: \"Jasmine tea, please!\" and sat down.", long},
+		{"dentist", "Call the dentist, i.e. Mrs. Jones, at 4.30 p.m. on Friday?", long},
+		{"kayak", "The kayak was red (it was new.) and fast!", long},
+		{"钢琴", "那架钢琴花了3.5万元！", chinese},
+		{"茉莉花茶", "她说：“来一杯茉莉花茶。”", chinese},
+		{"牙医", "星期五下午4.30去看牙医；", chinese},
+		{"皮划艇", "皮划艇是红色的（新买的。）", chinese},
+	} {
+		got := passageOf(t, c.query, strings.Repeat(c.around, 4)+c.sentence+" "+strings.Repeat(c.around, 4))
+		bare := strings.TrimSuffix(strings.TrimPrefix(got, "… "), " …")
+		require.Contains(t, bare, c.sentence)
+		for _, sentence := range []string{c.sentence, c.around} {
+			bare = strings.ReplaceAll(bare, strings.TrimSpace(sentence), "")
+		}
+		require.Empty(t, strings.TrimSpace(bare), got)
+		require.LessOrEqual(t, utf8.RuneCountInString(got), passageUpto+4)
+	}
+}
+
+func TestASentenceThatIsTooLongIsCutAtACommaOrAWord(t *testing.T) {
+	got := passageOf(t, "needle", strings.Repeat("hay and straw and chaff, ", 60)+"a needle, "+strings.Repeat("hay and straw and chaff, ", 60))
+	require.Contains(t, got, "a needle,")
+	require.Regexp(t, "^… .*chaff, …$|^… .*, …$", got)
+}
+
+func TestAPassageOfCodeKeepsItsLines(t *testing.T) {
+	line := "x.total += prices[i] * 1.5; // all of them. Then the next\n"
+	code := "Use this:\n```go\n" + strings.Repeat(line, 9) + "    needle(x)\n" + strings.Repeat(line, 9) + "```\nThat is it. " + strings.Repeat("It runs well. ", 20)
+	got := passageOf(t, "needle", code)
+	bare := strings.TrimSuffix(strings.TrimPrefix(got, "… "), " …")
+	require.Regexp(t, "(?s)^```\n.*\n```$", bare)
+	require.Contains(t, bare, "\n    needle(x)\n")
+	for within := range strings.SplitSeq(strings.Trim(bare, "`\n"), "\n") {
+		require.Contains(t, code, "\n"+within+"\n", "whole lines")
+	}
+	got = passageOf(t, "runs well", code)
+	require.NotContains(t, got, "```\n```")
+	require.Equal(t, 0, strings.Count(got, "```")%2, got)
+}
+
 func TestPassagesAreOfLongTextsThatSomebodySaid(t *testing.T) {
 	require.Empty(t, passageOf(t, "tea", strings.Repeat("a", passageUpto)))
 	hits := []backends.Hit{{Memory: backends.Memory{Kind: backends.KindTask, Text: strings.Repeat("One step. ", 80)}}}
