@@ -252,7 +252,8 @@ var (
 		`{n} {unit} (?P<ahead>from now|from today)\b`,
 		`(?:last|past|previous|recent) {n} {unit}\b`,
 		`{side} (?P<unit>week|weekend|month|year)\b`,
-		`(?:{side} )?(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b`,
+		// "Sunday evenings" are no day: many are meant.
+		`(?:{side} )?(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?P<not> (?:mornings|afternoons|evenings|nights|lunches|dinners|lessons|classes|meetings|shifts)\b)?`,
 		`{month}\.? {day}(?:,? {year})?\b`,
 		`{day} (?:of )?{month}\b\.?(?:,? {year})?`,
 		`{month}\.?,? (?:of )?{year}\b`,

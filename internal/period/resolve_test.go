@@ -49,6 +49,8 @@ func TestWhatASpeakerMeans(t *testing.T) {
 		"I've booked a table for Sunday.":      "Sunday=11-29",
 		"I work from home on Fridays.":         "",
 		"I call my mother every Sunday":        "",
+		"I have time on Sunday evenings only":  "",
+		"Tuesday lessons are fun":              "",
 		"Today I feel fine.":                   "",
 		"On 1 May I'm moving to Berlin":        "1 May=2027-05-01",
 		"My birthday is on 3 March":            "",
