@@ -411,3 +411,18 @@ func ExampleHooks_WrapRunner() {
 	// - Ann drinks green tea
 	// </memories>
 }
+
+// What traces a run sees the model's calls, also inside a handler, which answers in its place.
+func TestHandlersOfTheRunSeeAWrappedModel(t *testing.T) {
+	m := newMemory(t, func(s *setup) { s.Mode, s.tools = modes.Both, []tool.BaseTool{testkit.Echo(t)} })
+	seen := 0
+	watch := callbacks.NewHandlerBuilder().OnEndFn(func(ctx context.Context, _ *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
+		seen++
+		return ctx
+	}).Build()
+	ctx := callbacks.InitCallbacks(t.Context(), &callbacks.RunInfo{Component: components.ComponentOfChatModel}, watch)
+	tools := []*schema.ToolInfo{{Name: "echo"}}
+	_, err := m.ModelWrapper()(testkit.New(), tools).Generate(ctx, testkit.Say("Hi."))
+	require.NoError(t, err)
+	require.Equal(t, 1, seen)
+}

@@ -31,19 +31,13 @@ func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatMod
 		return m
 	}
 	around := h.around(fmt.Sprintf("%T %p", m, m))
-	call := around.Call
-	around.Call = func(ctx context.Context, c *einox.ModelCall) (_ *einox.ModelAnswer, err error) {
-		if c.Messages, err = h.fitting(ctx, c.Messages); err != nil {
-			return nil, err
-		}
-		return call(ctx, c)
-	}
+	around.Replaces = func(tools []*schema.ToolInfo) bool { return slices.ContainsFunc(tools, h.isOwn) }
 	return einox.AroundModel(m, nil, around)
 }
 
 // ModelWrapper returns what [Hooks.WrapModel] puts around a model for handlers of newer Eino
-// releases, which are given a model in each call, and the tools that it is offered. Contexts
-// stay as they are: the handler has made them fit. Call it once for each agent.
+// releases, which are given a model in each call, and the tools that it is offered. Call it
+// once for each agent.
 func (h *Hooks) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel {
 	around := h.around("handler " + backends.NewID())
 	return func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel {
@@ -53,13 +47,12 @@ func (h *Hooks) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolI
 
 // around is what stands around the calls of a model of this process.
 func (h *Hooks) around(model string) *einox.Around {
-	return &einox.Around{
-		Name:     "Remembering",
-		Replaces: func(tools []*schema.ToolInfo) bool { return slices.ContainsFunc(tools, h.isOwn) },
-		Call: func(ctx context.Context, c *einox.ModelCall) (*einox.ModelAnswer, error) {
-			return h.callModel(ctx, c, model)
-		},
-	}
+	return &einox.Around{Name: "Remembering", Call: func(ctx context.Context, c *einox.ModelCall) (_ *einox.ModelAnswer, err error) {
+		if c.Messages, err = h.fitting(ctx, c.Messages); err != nil {
+			return nil, err
+		}
+		return h.callModel(ctx, c, model)
+	}}
 }
 
 func (h *Hooks) isOwn(t *schema.ToolInfo) bool {
