@@ -126,6 +126,14 @@ func TestTheTurnOfAStandingOrderIsStandingBesideItsFacts(t *testing.T) {
 	require.True(t, list.Memories[0].Standing)
 }
 
+// Small models mark whatever was said. A remark of the assistant would stand in each note.
+func TestARemarkOfTheAssistantNeverAlwaysApplies(t *testing.T) {
+	b := open(t, with(answering(operations(`{"op":"add","text":"If you feel unwell, let me know.","standing":true,"messages":[1]}`))), factsOnly)
+	resp := add(t, b, ann, user("I ate at noon.")[0], backends.Message{ID: "a", Message: schema.AssistantMessage("If you feel unwell, let me know.", nil)})
+	require.Len(t, resp.Items, 1)
+	require.False(t, resp.Items[0].Memory.Standing)
+}
+
 func TestAnAgentsNotesHaveMarks(t *testing.T) {
 	m := answering(operations())
 	b := open(t, with(m))

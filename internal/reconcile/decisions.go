@@ -306,7 +306,8 @@ func (c *Call) statement(op *Operation) backends.Memory {
 		c.Skip(op.from[0], op.Text, err)
 	}
 	c.name(&m, op.Entities)
-	m.Delicate, m.Standing = op.Delicate, op.Standing || !op.Delicate && c.stands(&m)
+	remark := m.Origin.Role == string(schema.Assistant) && m.Origin.Author != backends.AuthorAgent // applies to nobody for good
+	m.Delicate, m.Standing = op.Delicate, op.Standing && !remark || !op.Delicate && c.stands(&m)
 	if about := c.about(op.About); about != "" {
 		m.WhenToUse = about
 	}
