@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -36,74 +35,36 @@ type Bad struct {
 
 // decodeAnswer decodes the JSON of an answer into a T: of each call of a tool, in order,
 // their lists joined, else of the text. An answer of which any part is cut off or cannot be
-// read is an error as a whole: half a list looks like a list. Calls count whatever the name:
+// read is an error as a whole: half a list looks like a list. An answer to a [Small] question
+// is read line by line, and one that cannot be read is left out. Calls count whatever the name:
 // models get names wrong.
-func decodeAnswer[T any](m *schema.Message) (*Answer[T], error) {
+func decodeAnswer[T any](m *schema.Message, by form) (*Answer[T], error) {
 	var texts []string
 	for i := range m.ToolCalls {
 		texts = append(texts, m.ToolCalls[i].Function.Arguments)
 	}
-	if len(texts) == 0 {
+	switch {
+	case by == small:
+		texts = entriesIn(einox.Written(m))
+	case len(texts) == 0:
 		texts = pieces(einox.Written(m))
 	}
-	var a Answer[T]
+	a := Answer[T]{Small: by == small}
 	d := decoder{shape: shapeOf(reflect.TypeFor[T]())}
 	for _, s := range texts {
 		v, err := JSON(s)
 		if err == nil {
 			err = d.decode(d.shape.bare(v), reflect.ValueOf(&a.Value).Elem())
 		}
-		if err != nil {
+		switch {
+		case err != nil && len(texts) > 1 && a.Small:
+			d.bad = append(d.bad, Bad{Raw: text.TruncateBytes(s, 120), Err: err})
+		case err != nil:
 			return nil, err
 		}
 	}
 	if len(d.bad) > 0 && d.good == 0 {
 		return nil, &entryError{d.bad[0].Err, d.bad[0].Raw}
-	}
-	a.Bad = d.bad
-	return &a, nil
-}
-
-// By these small models say that there is no entry: in all of an answer, and in a line.
-var (
-	emptyText   = regexp.MustCompile(`[:：]\s*(?:""|“”|null)\s*[}｝]+$`)
-	nothingSaid = regexp.MustCompile(`(?i)^\W*(?:none|nothing|null|no facts?|n/a|empty|无|没有|空)?\W*$`)
-)
-
-// decodeLines decodes an answer to a [Small] question: each line that holds JSON by itself, or all
-// of the text where no line can be used.
-func decodeLines[T any](m *schema.Message) (*Answer[T], error) {
-	var a Answer[T]
-	d, to := decoder{shape: shapeOf(reflect.TypeFor[T]())}, reflect.ValueOf(&a.Value).Elem()
-	said, cut := unwrap(einox.Written(m)), cutOff(m)
-	if nothingSaid.MatchString(said) && said != "" && !cut {
-		return &a, d.decode([]any{}, to)
-	}
-	none := false
-	for line := range strings.Lines(said) {
-		from := strings.IndexAny(line, "{｛")
-		if from < 0 || !strings.ContainsAny(line, ":：") {
-			continue
-		}
-		line = strings.TrimRight(strings.TrimSpace(line[from:]), ",，]")
-		if emptyText.MatchString(line) {
-			none = true
-			continue
-		}
-		v, err := JSON(line)
-		if err == nil {
-			err = d.decode(d.shape.bare(v), to)
-		}
-		if err != nil {
-			d.bad = append(d.bad, Bad{Raw: text.TruncateBytes(line, 120), Err: err})
-		}
-	}
-	switch {
-	case d.good > 0:
-	case none:
-		_ = d.decode([]any{}, to) // a list it is
-	default:
-		return decodeAnswer[T](m)
 	}
 	a.Bad = d.bad
 	return &a, nil

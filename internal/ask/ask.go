@@ -147,14 +147,7 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 	}
 	var answer *Answer[T]
 	err = r.ask(ctx, q, &answerForm{info, example(reflect.TypeFor[T](), "")}, func(out *schema.Message, by form) error {
-		decode := decodeAnswer[T]
-		if by == small {
-			decode = decodeLines[T]
-		}
-		if answer, err = decode(out); err != nil {
-			return err
-		}
-		if answer.Small = by == small; check != nil {
+		if answer, err = decodeAnswer[T](out, by); err == nil && check != nil {
 			err = check(&answer.Value)
 		}
 		return err

@@ -43,8 +43,7 @@ type shaped interface {
 }
 
 // forms are what models refused so far: the form that each is asked by, by its endpoint or by
-// the chat model itself, and how many answers in a row made no sense. Models that refuse nothing
-// leave no trace of the first kind.
+// the chat model itself, and how many answers in a row made no sense.
 var forms = struct {
 	sync.Mutex
 	of      map[any]form
@@ -56,9 +55,9 @@ const (
 	sensible   = -1 // strikes of a model that answered with sense
 )
 
-// strike notes an answer that made no sense in another form than the small one, unless it only left
-// the tool out, and reports whether to ask in the small form: one that never made sense at once, and
-// another behind two such answers.
+// strike notes an answer in a usual form that made no sense, and reports whether to ask in the small
+// form: at once where the model is new, and after two such answers where it made sense before. An
+// answer that leaves the tool out counts only where it must.
 func (m *Model) strike(counts bool) bool {
 	forms.Lock()
 	defer forms.Unlock()
@@ -95,7 +94,7 @@ func (m *Model) form(q *Question) form {
 	return max(m.first, forms.of[m.key])
 }
 
-// Small reports whether questions that may be are put in the small form. No model is none.
+// Small reports whether questions that have a small form are put in it.
 func (m *Model) Small() bool { return m != nil && m.form(&Question{Small: &Small{}}) == small }
 
 // takes remembers the form that the model answered in after it had refused or ignored others, and

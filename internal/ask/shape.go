@@ -47,6 +47,34 @@ func pieces(s string) (out []string) {
 	return []string{s}
 }
 
+// By these small models say that there is no entry: in a line, and in all of an answer.
+var (
+	emptyText   = regexp.MustCompile(`[:：]\s*(?:""|“”|null)\s*[}｝]+$`)
+	nothingSaid = regexp.MustCompile(`(?i)^[\s\pP]*(?:none|nothing|null|no facts?|n/a|empty|无|没有|空|\{\})[\s\pP]*$`)
+)
+
+// entriesIn returns the lines of a text that hold JSON, an empty list for one of an entry without a
+// text, or else the text in pieces.
+func entriesIn(s string) (out []string) {
+	for line := range strings.Lines(unwrap(s)) {
+		from := strings.IndexAny(line, "{｛")
+		if from < 0 || !strings.ContainsAny(line, ":：") {
+			continue
+		}
+		if line = strings.TrimRight(strings.TrimSpace(line[from:]), ",，]"); emptyText.MatchString(line) {
+			line = "[]"
+		}
+		out = append(out, line)
+	}
+	switch {
+	case len(out) > 0:
+		return out
+	case nothingSaid.MatchString(unwrap(s)):
+		return []string{"[]"}
+	}
+	return pieces(s)
+}
+
 // shape is what an answer can look like: the keys of its type, and of the entries of its only list.
 type shape struct {
 	keys, entry map[string]bool

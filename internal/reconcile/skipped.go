@@ -29,9 +29,8 @@ func (c *Call) Skip(u *Utterance, what string, reason error) {
 	c.decisions = append(c.decisions, &node{wanted: backends.OutcomeSkipped, memory: m, err: c.engine.errorf("message %q: %w", u.ID, reason)})
 }
 
-// giveUp decides that nothing is learnt from a stretch about which the model answered twice, and not
-// with anything that could be used: asking again would cost as much, in every process. Other errors
-// it returns.
+// giveUp decides that a stretch stays as it was said, because the model answered twice without sense:
+// asking again would cost as much, in every process. It returns other errors.
 func (c *Call) giveUp(s *stretch, err error) error {
 	if !errors.Is(err, ask.ErrUnusable) {
 		return err
@@ -46,14 +45,14 @@ func (c *Call) giveUp(s *stretch, err error) error {
 	return nil
 }
 
-// Fail decides that a message is not understood, and why. The response says so.
+// Fail decides that learning from a message failed, and why. The response says so.
 func (c *Call) Fail(u *Utterance, reason error) {
 	c.Skip(u, u.Text, reason)
 	c.decisions[len(c.decisions)-1].wanted = backends.OutcomeFailed
 }
 
-// Unlearnt returns the messages, as they were said, that state something and that nothing is learnt
-// from, because the model did not answer with anything that could be used.
+// Unlearnt returns the messages that state something of the stretches that were given up, as they were
+// said.
 func (c *Call) Unlearnt(author string) (out []backends.Memory) {
 	for _, u := range c.unlearnt {
 		if speech.Classify(u.words) == speech.Statement {

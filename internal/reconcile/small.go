@@ -19,7 +19,7 @@ import (
 )
 
 // A small model copies what it is shown: known statements, answers of the assistant, its example.
-// So it is shown what users state, and nothing else, and it only adds.
+// So it is shown only what users state, and it only adds.
 
 // smallRules are all that a small model is told, at most 250 tokens.
 var smallRules = map[backends.Language]string{
@@ -50,10 +50,10 @@ Answer:
 // smallEnd asks for the answer, behind the messages.
 var smallEnd = map[backends.Language]string{backends.English: "Answer:", backends.Chinese: "回答："}
 
-// smallQuestion returns what a small model is asked about a stretch: the sentences of users that
-// state something, a line each message, behind the question of the assistant that it answers. It is
-// nil where there is none. Of a model that is known to be small, what always applies is kept as it was
-// said.
+// smallQuestion returns what a small model is asked about a stretch: a line for each message, with
+// the sentences that state something, behind the question of the assistant that they answer. It is
+// nil where users state nothing. An order, or a limit, is kept in the user's words where the model
+// is known to be small.
 func (c *Call) smallQuestion(s *stretch) *ask.Small {
 	var lines []string
 	n, before := 0, ""
@@ -96,8 +96,8 @@ func (c *Call) smallQuestion(s *stretch) *ask.Small {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // coverage is how much of the words of a small model's statement stand in its messages.
-// Of 1,207 statements that a strong model wrote about turns of LoCoMo 25 % have less, so that no
-// other model is held to it.
+// Of 1,207 statements that a strong model wrote about turns of LoCoMo 25 % have less, so that only
+// small models are held to it.
 const coverage = 0.65
 
 var (
@@ -105,8 +105,8 @@ var (
 	errInvented = errors.New("too few of its words stand in the messages")
 )
 
-// guard takes back an operation that states what nobody said: from messages that state nothing,
-// where the question is Strict, and for a small model what has few words of theirs.
+// guard takes back a statement that only silent messages teach, where the question is Strict, and one
+// of a small model that few of their words stand in.
 func (c *Call) guard(q *Question, op *Operation, asked *ask.Small) {
 	if op.Verb != Add && op.Verb != Supersede || len(op.from) == 0 || c.repeats(op) {
 		return
@@ -128,8 +128,8 @@ func (c *Call) guard(q *Question, op *Operation, asked *ask.Small) {
 	}
 }
 
-// covered reports whether most content words of a statement are among those that were said, or mean
-// the same. In another script nothing can be told.
+// covered reports whether most content words of a statement, or words for the same things, were said.
+// A statement in another script always counts as covered.
 func (c *Call) covered(statement, said string) bool {
 	isHan := func(r rune) bool { return unicode.Is(unicode.Han, r) }
 	if strings.ContainsFunc(statement, isHan) != strings.ContainsFunc(said, isHan) {
