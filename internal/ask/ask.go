@@ -57,19 +57,20 @@ type Config struct {
 // includes no answer within Config.Timeout, is left alone for a growing while: see
 // [fault.Breaker]. It is safe for concurrent use as the chat model is.
 type Model struct {
-	name    string
-	plain   model.BaseChatModel
-	calling model.ToolCallingChatModel // nil where the model calls no tools
-	shaped  shaped                     // nil where it cannot be held to a schema
-	first   form                       // what it is asked by at first
-	small   bool                       // whether it is known to be a small model
-	key     any                        // by which forms knows it
-	typ     string
-	timeout time.Duration
-	limit   string
-	onError func(ctx context.Context, stage string, err error)
-	breaker *fault.Breaker
-	slots   *semaphore.Weighted
+	name     string
+	plain    model.BaseChatModel
+	calling  model.ToolCallingChatModel // nil where the model calls no tools
+	shaped   shaped                     // nil where it cannot be held to a schema
+	first    form                       // what it is asked by at first
+	small    bool                       // whether it is known to be a small model
+	sensible bool                       // whether it answered with sense in a usual form; guarded by forms
+	key      any                        // by which forms knows it
+	typ      string
+	timeout  time.Duration
+	limit    string
+	onError  func(ctx context.Context, stage string, err error)
+	breaker  *fault.Breaker
+	slots    *semaphore.Weighted
 }
 
 // New returns a model to ask. A missing one is backends.ErrInvalid.

@@ -50,21 +50,27 @@ var forms = struct {
 	strikes map[any]int
 }{of: map[any]form{}, strikes: map[any]int{}}
 
+// Strikes after which questions are put in the small form at once.
 const (
-	smallAfter = 2  // strikes, and questions are put in the small form at once
-	sensible   = -1 // strikes of a model that answered with sense
+	newStrikes      = 2  // of a model that made no sense so far
+	sensibleStrikes = 3  // of another
+	isSmall         = 99 // it was understood in the small form then
 )
 
-// strike notes an answer in a usual form that made no sense, and reports whether to ask in the small
-// form: at once where the model is new, and after two such answers where it made sense before. An
-// answer that leaves the tool out counts only where it must.
+// strike notes an answer in a usual form that made no sense, if it counts, and reports whether to ask
+// in the small form: at once where the model is new, and else behind two such answers.
 func (m *Model) strike(counts bool) bool {
 	forms.Lock()
 	defer forms.Unlock()
 	if counts {
 		forms.strikes[m.key]++
 	}
-	return forms.strikes[m.key] > 0
+	return forms.strikes[m.key] > 1 || forms.strikes[m.key] > 0 && !m.sensible
+}
+
+// isLost reports whether questions are put in the small form at once. It is called with forms locked.
+func (m *Model) isLost() bool {
+	return forms.strikes[m.key] >= sensibleStrikes || forms.strikes[m.key] >= newStrikes && !m.sensible
 }
 
 // chooseForm finds out how the model can be asked, and by which name it is remembered.
@@ -88,7 +94,7 @@ func (m *Model) chooseForm() {
 func (m *Model) form(q *Question) form {
 	forms.Lock()
 	defer forms.Unlock()
-	if q.Small != nil && (m.small || forms.strikes[m.key] >= smallAfter) {
+	if q.Small != nil && (m.small || m.isLost()) {
 		return small
 	}
 	return max(m.first, forms.of[m.key])
@@ -101,18 +107,17 @@ func (m *Model) Small() bool { return m != nil && m.form(&Question{Small: &Small
 // reports it once.
 func (m *Model) takes(ctx context.Context, f form) {
 	forms.Lock()
-	known, news := max(m.first, forms.of[m.key]), false
+	known, lost := max(m.first, forms.of[m.key]), forms.strikes[m.key]
+	news := f == small && m.isLost() && lost < isSmall || f != small && f > known
 	switch {
-	case f == small:
-		news = forms.strikes[m.key] == smallAfter
-		if news {
-			forms.strikes[m.key]++
-		}
-	case f > known:
-		forms.of[m.key], news = f, true
+	case news && f == small:
+		forms.strikes[m.key] = isSmall
+	case news:
+		forms.of[m.key] = f
 	}
-	if f != small {
-		forms.strikes[m.key] = sensible
+	if f != small && lost < isSmall {
+		m.sensible = true
+		delete(forms.strikes, m.key)
 	}
 	forms.Unlock()
 	if news {

@@ -109,14 +109,17 @@ func TestAModelThatMakesNoSenseIsAskedInTheSmallForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, asked := limited(c.sensible)
 			reports := 0
-			for range 4 { // backends that share what one of them learnt
-				a, err := ask.New(&ask.Config{Name: "test", Model: m, OnError: func(context.Context, string, error) { reports++ }})
-				require.NoError(t, err)
+			a, err := ask.New(&ask.Config{Name: "test", Model: m, OnError: func(context.Context, string, error) { reports++ }})
+			require.NoError(t, err)
+			for range 4 {
 				_, err = ask.For[operations](t.Context(), a.Begin(ask.Limits{Calls: 2}), plainQuestion, nil)
 				if err != nil {
 					require.ErrorIs(t, err, ask.ErrUnusable)
 				}
 			}
+			other, err := ask.New(&ask.Config{Name: "test", Model: m})
+			require.NoError(t, err)
+			require.Equal(t, c.reports == 1, other.Small(), "backends share what one of them learnt")
 			require.Equal(t, c.asked, *asked)
 			require.Equal(t, c.reports, reports)
 		})
