@@ -255,7 +255,7 @@ func (r *run) finish(ctx context.Context) {
 			t.Messages = append(t.Messages, r.outputs[i].message)
 		}
 	}
-	t.Messages = r.hooks.withhold(ctx, r.hooks.spoken(t.Messages))
+	t.Messages = r.hooks.withhold(ctx, t.Messages)
 	t.Done = !r.failed && !r.interrupted
 	if len(t.Messages) == 0 {
 		return

@@ -156,6 +156,22 @@ func TestWhatWasPrintedIsNotShownToTheModelAgain(t *testing.T) {
 	}
 }
 
+// A printed call that nobody makes is no speech either: of a graph, or a second one in a turn.
+func TestAPrintedCallIsNeverLogged(t *testing.T) {
+	for _, printed := range printedCalls {
+		p := newPrinting(t, modes.Both)
+		require.NoError(t, p.mem.Finish(asAnn, []*schema.Message{schema.UserMessage("Hi."), schema.AssistantMessage(printed, nil)}))
+		for _, line := range p.logged(ann) {
+			require.NotContains(t, line, "add_memory")
+		}
+		for _, wrap := range []bool{false, true} {
+			p.run(as("ann", "s2"), testkit.New(testkit.Text(printed)), wrap, false, "I moved.")
+			hides(t, p.logged(middleware.Scope{UserID: "ann", SessionID: "s2"}), printed)
+		}
+		require.NotContains(t, fmt.Sprint(memories(t, p.backend, "ann")), "arguments")
+	}
+}
+
 // Under agent_control tools are all there is: printed calls are made, of one answer in each
 // turn, so that no turn goes round in circles.
 func TestUnderAgentControlPrintedCallsAreMade(t *testing.T) {
