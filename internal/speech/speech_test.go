@@ -158,3 +158,13 @@ func TestWordsThatDenyAndRevise(t *testing.T) {
 		require.False(t, speech.Revises(text), text)
 	}
 }
+
+// Small talk that others wrote, and beside it what begins alike and says something.
+func TestChineseSmallTalkStatesNothing(t *testing.T) {
+	for _, text := range []string{"嗨，很高兴见到你.", "很高兴认识你。", "我也还不错", "挺好的", "很好，谢谢.", "那太好了！", "那很好", "我赞同。", "没啥", "谢谢你。你也一样.", "别担心", "欢迎！", "我很好。"} {
+		require.Equal(t, speech.Filler, speech.Classify(text), text)
+	}
+	for _, text := range []string{"我很好客，常请朋友来", "我很好动", "狗没了", "我同意搬去上海", "我也是护士", "那家店很好", "我太太很好客", "别担心我的腿，已经好了"} {
+		require.Equal(t, speech.Statement, speech.Classify(text), text)
+	}
+}
