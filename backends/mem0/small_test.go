@@ -53,6 +53,9 @@ func chineseRules(t *testing.T) string {
 }
 
 func TestWhatASmallModelInventsIsRefused(t *testing.T) {
+	b := open(t, with(answering(`{"n":1,"fact":"The user moved to Vienna."}`)), small)
+	resp := add(t, b, ann, talk("I moved to Vienna.", "Nice!")...)
+	require.Equal(t, []string{"a"}, outcomeOf(resp, backends.OutcomeAdded)[0].Memory.Origin.MessageIDs, "a wrong number")
 	for said, c := range map[string]struct{ kept, refused string }{
 		"I moved to Vienna last month, it's a lot bigger.": {"The user moved to Vienna last month.", "The user thinks Vienna is nicer than Rome."},
 		"We adopted a beagle called Biscuit.":              {"The user adopted a beagle named Biscuit.", "The user moved to Rome in May."},
@@ -82,6 +85,18 @@ func TestWhatNobodyStatesIsRefused(t *testing.T) {
 	b = open(t, with(answering(operations(`{"op":"add","text":"The user is allergic to nuts.","messages":[1]}`))))
 	add(t, b, ann, talk("What shall I cook?", "Are you allergic to nuts?", "Yes.")[1:]...)
 	require.Len(t, facts(t, b, ann), 1, "an answer states something")
+}
+
+// In no mode is a small model asked what its facts do to those that are known.
+func TestASmallModelOnlyAdds(t *testing.T) {
+	for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep} {
+		m := answering(`{"n":0,"fact":"The user lives in Graz."}`, `{"n":0,"op":"supersede","index":0,"fact":"The user moved to Vienna."}`)
+		b := open(t, with(m), small, in(mode))
+		add(t, b, ann, user("I live in Graz.")...)
+		add(t, b, ann, user("I moved to Vienna.")...)
+		require.ElementsMatch(t, []string{"The user lives in Graz.", "The user moved to Vienna."}, facts(t, b, ann), mode)
+		require.Len(t, m.Calls(), 2, mode)
+	}
 }
 
 // Small models say of an order that it is what the user does: it is kept in the user's words.

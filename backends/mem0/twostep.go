@@ -61,7 +61,7 @@ func (b *Backend) twoStep(ctx context.Context, c *reconcile.Call) error {
 		return err
 	}
 	var decided []decision
-	if len(known) > 0 && len(facts) > 0 {
+	if len(known) > 0 && len(facts) > 0 && !b.engine.Model.Small() {
 		decided, err = b.decideFacts(ctx, c, facts, known)
 		if errors.Is(err, ask.ErrUnusable) { // the facts are added
 			c.Fail(c.Said()[0], err)

@@ -108,12 +108,21 @@ var (
 // guard takes back a statement that only silent messages teach, where the question is Strict, and one
 // of a small model that few of their words stand in.
 func (c *Call) guard(q *Question, op *Operation, asked *ask.Small) {
+	if op.small { // it was shown nothing that it could end
+		if op.Index = None; op.Verb == Supersede {
+			op.Verb = Add
+		} else if op.Verb != Add {
+			op.Verb, op.Text = Nothing, ""
+		}
+	}
 	if op.Verb != Add && op.Verb != Supersede || len(op.from) == 0 || c.repeats(op) {
 		return
 	}
 	first, reason := op.from[0], error(nil)
-	if op.small {
-		op.from = slices.DeleteFunc(op.from, func(u *Utterance) bool { return u.Role != string(schema.User) })
+	if unshown := func(u *Utterance) bool { return u.Role != string(schema.User) || u.silent || !u.learn }; op.small {
+		if op.from = slices.DeleteFunc(op.from, unshown); len(op.from) == 0 { // a wrong number
+			op.from = slices.DeleteFunc(slices.Clone(c.said), unshown)
+		}
 	}
 	switch {
 	case op.small && !c.covered(op.Text, asked.User):
