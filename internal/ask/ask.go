@@ -181,8 +181,8 @@ func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (s
 func (r *Run) ask(ctx context.Context, q *Question, a *answerForm, read func(*schema.Message, form) error) error {
 	reason, by := "", r.model.form(q)
 	for try := 1; ; try++ {
-		out, err := (*schema.Message)(nil), error(nil)
-		if out, by, err = r.call(ctx, q, reason, a, by); err != nil {
+		out, took, err := r.call(ctx, q, reason, a, by)
+		if by = took; err != nil {
 			return fmt.Errorf("%s: asking the model: %w", r.model.name, err)
 		}
 		if cutOff(out) && by != small {
