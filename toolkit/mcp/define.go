@@ -4,9 +4,11 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -73,6 +75,8 @@ func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, descri
 
 // define adds a tool. run returns what models read, "" for the JSON of its result, and that result.
 func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says string, out Out, err error)) {
+	t.OutputSchema = resultOf(reflect.TypeFor[Out]())
+	s.takes(t.Name, t.InputSchema)
 	sdk.AddTool(s.mcp, t, func(ctx context.Context, r *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
 		c, err := s.call(ctx, t.Name)
 		if err != nil {
@@ -99,22 +103,38 @@ func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says strin
 // schemaOf describes arguments. What it does not know is ignored.
 func schemaOf(t reflect.Type) *jsonschema.Schema {
 	s, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true}) // sdk.AddTool panics without one
-	loose(s)
-	s.AdditionalProperties = nil // also of a tool without arguments
+	return plain(s)
+}
+
+// plain returns a schema as every client takes it. SDKs in TypeScript refuse all tools of a server
+// for one boolean schema, and Gemini for one list of types. Null is an argument left out, see
+// [lenient]; a result that may be null has no type.
+func plain(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	s.AdditionalProperties = nil
+	if n := slices.Index(s.Types, "null"); n >= 0 && len(s.Types) == 2 {
+		s.Type, s.Types = s.Types[1-n], nil
+	}
+	if s.Type == "" && s.Description == "" {
+		s.Description = "any value" // else it is the schema true
+	}
+	plain(s.Items)
+	for _, p := range s.Properties {
+		plain(p)
+	}
 	return s
 }
 
-func loose(s *jsonschema.Schema) {
-	if s == nil {
-		return
+// resultOf names the fields of a result. They have no type: a list that is empty may be null.
+func resultOf(t reflect.Type) *jsonschema.Schema {
+	all, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true})
+	out := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
+	for name, p := range all.Properties {
+		out.Properties[name] = &jsonschema.Schema{Description: cmp.Or(p.Description, p.Type, strings.Join(p.Types, " or "), "any value")}
 	}
-	if s.Properties != nil {
-		s.AdditionalProperties = nil
-	}
-	loose(s.Items)
-	for _, p := range s.Properties {
-		loose(p)
-	}
+	return out
 }
 
 // fileTool adds the tool of package files.

@@ -45,6 +45,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -90,6 +91,8 @@ type Server struct {
 	cfg  Config // without Memory: it is behind the door
 	door *access.Door
 	mcp  *sdk.Server
+
+	inputs map[string]*jsonschema.Schema // the arguments of each tool
 }
 
 // New returns a server, or ErrInvalid for a configuration without Memory or with a scope that
@@ -98,7 +101,7 @@ func New(cfg *Config) (*Server, error) {
 	if cfg == nil || cfg.Memory == nil {
 		return nil, fmt.Errorf("mcp: no Config.Memory: %w: pass one of middleware.New", backends.ErrInvalid)
 	}
-	s := &Server{cfg: *cfg, door: access.NewDoor(cfg.Memory, nil)}
+	s := &Server{cfg: *cfg, door: access.NewDoor(cfg.Memory, nil), inputs: map[string]*jsonschema.Schema{}}
 	var err error
 	if s.cfg.Scope, err = cfg.Scope.Normalize(); err == nil && cfg.Guard == nil {
 		s.cfg.Guard, err = access.New(nil)
@@ -111,6 +114,7 @@ func New(cfg *Config) (*Server, error) {
 	if cfg.Flows != nil {
 		cfg.Memory.ForgetsAlso(cfg.Flows.Place())
 	}
+	s.mcp.AddReceivingMiddleware(s.lenient)
 	s.resources()
 	if err = errors.Join(err, s.tools()); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
