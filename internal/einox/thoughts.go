@@ -34,7 +34,8 @@ func Asides(s string) (out [][2]int) {
 		return nil
 	}
 	start, open, spokenOf := 0, "", false
-	for i, end := 0, 0; i < len(s); i = end {
+	var end int
+	for i := 0; i < len(s); i = end {
 		end = i + 1
 		if s[i] == '`' && open == "" {
 			end = i + codeLength(s[i:])
