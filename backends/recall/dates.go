@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -137,22 +138,19 @@ func namedBy(spans []span, t queryTerm) bool {
 	})
 }
 
-// datesLast moves the terms that name a time behind the others. One that is only in the date of a memory
+// datesLast puts the terms that name a time behind the others. One that is only in the date of a memory
 // finds none, and no single character does: 月 is in every month.
-func (r *Ranker) datesLast(q *query, terms []weighedTerm) []weighedTerm {
-	var dated []weighedTerm
-	terms = slices.DeleteFunc(terms, func(t weighedTerm) bool {
-		word := t.words[0]
-		names := slices.Contains(r.analyzer.months, word) || namedBy(q.spans, queryTerm{text: word})
-		if t.least = whole; utf8.RuneCountInString(word) == 1 {
-			t.least = math.MaxInt32
+func (r *Ranker) datesLast(q *query, terms []weighedTerm) {
+	for i := range terms {
+		word := terms[i].words[0]
+		switch names := slices.Contains(r.analyzer.months, word) || namedBy(q.spans, queryTerm{text: word}); {
+		case names && utf8.RuneCountInString(word) == 1:
+			terms[i].least = math.MaxInt32
+		case names:
+			terms[i].least = whole
 		}
-		if names {
-			dated = append(dated, t)
-		}
-		return names
-	})
-	return append(terms, dated...)
+	}
+	slices.SortStableFunc(terms, func(a, b weighedTerm) int { return cmp.Compare(min(a.least, 1), min(b.least, 1)) })
 }
 
 // addTime adds to the scores of the memories of a time: it is a term, which they hold. It finds none by

@@ -149,14 +149,15 @@ func piecesOf(text string) (pieces []piece) {
 		pieces = append(pieces, split(text, piece{start: start, end: end, runes: runes, code: within})...)
 		start, runes, within = end, 0, code
 	}
-	for at, size := 0, 0; at < len(text); at += size {
-		var c rune
-		if c, size = utf8.DecodeRuneInString(text[at:]); c == '`' && last != c && strings.HasPrefix(text[at:], fence) {
+	for end := 0; end < len(text); {
+		c, size := utf8.DecodeRuneInString(text[end:])
+		if c == '`' && last != c && strings.HasPrefix(text[end:], fence) {
 			code = !code
 		}
-		runes++
-		if c == '\n' || !code && runes >= shortestPiece && endsSentence(text[start:at], last, c, text[at+size:]) {
-			cut(at + size)
+		at := end
+		runes, end = runes+1, end+size
+		if c == '\n' || !code && runes >= shortestPiece && endsSentence(text[start:at], last, c, text[end:]) {
+			cut(end)
 		}
 		last = c
 	}

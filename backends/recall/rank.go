@@ -104,7 +104,7 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 		terms = append(terms, before...)
 	}
 	if !q.ofTime {
-		terms = r.datesLast(q, terms)
+		r.datesLast(q, terms)
 	}
 	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
 	x.addTime(q, s, ofTheTime)
