@@ -17,7 +17,8 @@ func TestFillersSayNothing(t *testing.T) {
 		"I've noted that.", "Good morning! How are you?", "You're welcome! Let me know if you need anything else.", "Bye, see you tomorrow!", "Great, thanks for letting me know!",
 		"I'll keep that in mind.", "I have updated your profile.", `{"steps":["search","answer"]}`, "haha", "Sure thing!", "Yes", "No problem!", "Perfect, thank you!", "You haven't told me yet.", "Sorry, I don't know.", "I'm fine, thanks!", "Thanks, that's all for now.", "Let me think.",
 		"Ok thanks, that was really helpful, I have to run now!", "That's been so kind, I've got to go.",
-		"你好", "您好！", "好的，太谢谢你了，我先去忙了！", "谢谢", "谢谢你！", "好的，谢谢", "好的，我记住了。", "嗯嗯", "明白了", "已记录。", "没问题！", "再见，晚安", "好的，已为您记录。", "收到", "我不知道，你还没有告诉过我。", "在吗",
+		"Good evening! Lovely to talk to you again.",
+		"你好", "您好！", "好的，太谢谢你了，我先去忙了！", "太好了，多谢帮忙！", "谢谢", "谢谢你！", "好的，谢谢", "好的，我记住了。", "嗯嗯", "明白了", "已记录。", "没问题！", "再见，晚安", "好的，已为您记录。", "收到", "我不知道，你还没有告诉过我。", "在吗",
 	} {
 		require.Equal(t, speech.Filler, speech.Classify(text), text)
 	}
