@@ -72,11 +72,11 @@ func TestSlowLearningDelaysNoReply(t *testing.T) {
 			return nil, ctx.Err()
 		}
 	})
-	b, err := mem0.New(t.Context(), &mem0.Config{Store: testkit.SQLite(t), Model: slow, ModelTimeout: time.Hour})
+	b, err := mem0.New(t.Context(), &mem0.Config{Store: testkit.SQLite(t), Model: slow, ModelTimeout: 20 * time.Minute})
 	require.NoError(t, err)
 	mem := open(t, &middleware.Config{Backend: b, Working: eager()})
 	ask(t, as("ann", "monday"), mem, "I keep bees on the roof.")
-	require.InDelta(t, time.Hour, <-asked, float64(time.Minute))
+	require.InDelta(t, 20*time.Minute, <-asked, float64(time.Minute))
 	for range 3 {
 		ask(t, as("ann", "monday"), mem, "Hello!")
 	}
