@@ -69,8 +69,8 @@ func TestWhatTenTurnsCost(t *testing.T) {
 		calls bool      // the agent's model calls a memory tool in each turn
 		most  turnsCost // of the replies
 	}{
-		{"static_control", modes.StaticControl, false, turnsCost{10, 5900, 10, 10}},
-		{"both, no tool is called", modes.Both, false, turnsCost{10, 10400, 10, 10}},
+		{"static_control", modes.StaticControl, false, turnsCost{10, 6200, 10, 10}},
+		{"both, no tool is called", modes.Both, false, turnsCost{10, 10700, 10, 10}},
 		// A search is one request more, and add_memory a call of the model and two requests.
 		{"both, a tool is called in each turn", modes.Both, true, turnsCost{25, 28500, 20, 25}},
 	} {
