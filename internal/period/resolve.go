@@ -120,7 +120,7 @@ func (f *found) mean(m *Mention, s string, today time.Time) bool {
 		if in == toCome && f.until.AddDate(0, 0, -1).Before(today) {
 			f.from, f.until = f.from.AddDate(0, 0, 7), f.until.AddDate(0, 0, 7)
 		}
-		return in != always && !f.from.Equal(today) && !(attributive.MatchString(s[:f.start]) && noun.MatchString(s[f.end:]))
+		return in != always && !f.from.Equal(today) && (!attributive.MatchString(s[:f.start]) || !noun.MatchString(s[f.end:]))
 	case yearless:
 		after := span{from: f.from.AddDate(1, 0, 0), until: f.until.AddDate(1, 0, 0)}
 		if in == toCome && after.from.Sub(today) < today.Sub(f.from) {
