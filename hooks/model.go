@@ -19,7 +19,8 @@ import (
 // WrapModel returns m with memory around each call: with Config.Window every context that m
 // is given is made to fit, or refused with a compaction.OverError; a call of a memory tool
 // that m prints as text is made; a request that is refused for what memory added is repeated
-// without it. It is for agents that take no middleware, for graphs, and for agents of Eino before 0.9 beside [Hooks.AgentMiddleware], which has no place around a model.
+// without it. It is for agents that take no middleware, for graphs, and for agents of Eino before
+// 0.9 beside [Hooks.AgentMiddleware], which has no place around a model.
 //
 // What it is given stays as it is, so that each call compacts anew; a summary is
 // made once, because the compactor remembers it.

@@ -295,7 +295,8 @@ func systemAt(messages []*schema.Message) int {
 // Eino releases: it returns messages with the note in its place and the turn
 // marked. It may be called before every call of a model with the messages it
 // returned before: the search is made once a turn, and what left the messages to
-// make them fit the window stays away.
+// make them fit the window stays away. The user's message in what it returns has the note
+// inside: show people the message that you gave.
 //
 // The error is nil, or a compaction.OverError where Config.Window is set and even the
 // messages returned do not fit it; failures of memory go to Config.OnError.

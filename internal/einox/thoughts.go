@@ -13,13 +13,13 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Some models think aloud, and print calls of tools, in the text of their answers. Nobody said
-// that: it is neither kept nor shown. What the agent's program gets stays as it is.
+// Some models think aloud, and print calls of tools or results, in the text of their answers. Nobody
+// said that: it is neither kept nor shown. What the agent's program gets stays as it is.
 
 var (
-	aside = regexp.MustCompile(`(?i)^(?:</?(?:seed:)?(?:think|thinking|thoughts?|reasoning)>|\[/?THINK\]|◁/?think▷|<\|(?:START|END)_THINKING\|>|</?tool_calls?>)`)
+	aside = regexp.MustCompile(`(?i)^(?:</?(?:seed:)?(?:think|thinking|thoughts?|reasoning)>|\[/?THINK\]|◁/?think▷|<\|(?:START|END)_THINKING\|>|</?tool_(?:calls?|response)>)`)
 	// asideWords are those of which every tag has one.
-	asideWords = []string{"hink", "HINK", "hought", "HOUGHT", "easoning", "EASONING", "tool_call"}
+	asideWords = []string{"hink", "HINK", "hought", "HOUGHT", "easoning", "EASONING", "tool_call", "tool_response"}
 	// tagNoun is what only a sentence about a tag has behind it, and aboutTag what it may have.
 	tagNoun  = regexp.MustCompile(`^[ \t]*(?:(?:tags?|tokens?|blocks?|sections?|markers?)\b|标签|标记|标识)`)
 	aboutTag = regexp.MustCompile(`^[ \t]*(?:(?:and|or|to|is|are|in)\b|和|与|或|及|之间|块|[,;:.…，、；。)）]|[ \t][a-z]|</)`)
