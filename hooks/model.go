@@ -31,7 +31,11 @@ func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatMod
 	if h.window == nil && len(h.tools) == 0 && !h.plan.Search {
 		return m
 	}
-	around := h.around(fmt.Sprintf("%T %p", m, m))
+	name := fmt.Sprintf("%T %p", m, m)
+	if at, ok := m.(interface{ Endpoint() (name, answers string) }); ok { // a program may make a client a request
+		name, _ = at.Endpoint()
+	}
+	around := h.around(name)
 	around.Replaces = func(tools []*schema.ToolInfo) bool { return slices.ContainsFunc(tools, h.isOwn) }
 	return einox.AroundModel(m, nil, around)
 }
