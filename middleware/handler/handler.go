@@ -123,7 +123,7 @@ func (h *handler) AfterModelRewriteState(ctx context.Context, s *adk.ChatModelAg
 
 // WrapModel implements adk.ChatModelAgentMiddleware.
 func (h *handler) WrapModel(_ context.Context, m model.BaseChatModel, c *adk.ModelContext) (model.BaseChatModel, error) {
-	return h.around(m, c.Tools), nil
+	return h.around(m, c.Tools), nil //nolint:staticcheck // deprecated for handlers that see the state, which this method does not
 }
 
 // AfterAgent implements adk.ChatModelAgentMiddleware. A turn that ends with an answer of the
