@@ -111,6 +111,15 @@ func (s Scope) Speaker() (Partition, error) {
 	return s.Partition(PartitionUser)
 }
 
+// Owner returns the partition of the person that s names: the user's, else the agent's,
+// else the workspace.
+func (s Scope) Owner() (Partition, error) {
+	if s.UserID == "" && s.AgentID == "" {
+		return s.Partition(PartitionWorkspace)
+	}
+	return s.Speaker()
+}
+
 // Or returns s with its absent parts taken from fallback. A fallback whose user
 // differs from the user of s does not lend its session: a session belongs to
 // one user.

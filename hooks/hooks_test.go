@@ -31,8 +31,8 @@ import (
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/transcript"
+	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/transcript"
 	"github.com/einomem/einomem/modes"
 )
 

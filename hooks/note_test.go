@@ -12,7 +12,7 @@ import (
 
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // What a provider is sent: no two messages of a user in a row, and no name.

@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/modes"
 )
 

@@ -14,9 +14,9 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/jsontext"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -32,14 +32,14 @@ func (h *Hooks) calling(m *schema.Message) *schema.Message {
 	if m == nil || m.Role != schema.Assistant || len(m.ToolCalls) > 0 {
 		return m
 	}
-	calls, said := ask.Printed(m.Content, h.toolNames)
+	calls, said := jsontext.Printed(m.Content, h.toolNames)
 	if said == m.Content {
 		return m
 	}
 	out := *m
 	out.Content = said
 	for i, f := range calls {
-		out.ToolCalls = append(out.ToolCalls, schema.ToolCall{ID: printedID + keeper.HashID(m.Content, strconv.Itoa(i)), Type: "function", Function: f})
+		out.ToolCalls = append(out.ToolCalls, schema.ToolCall{ID: printedID + text.HashID(m.Content, strconv.Itoa(i)), Type: "function", Function: f})
 	}
 	return &out
 }
@@ -136,7 +136,7 @@ func (h *Hooks) passPrinted(in *schema.StreamReader[*schema.Message], w *schema.
 		whole.ToolCalls = append(whole.ToolCalls, m.ToolCalls...)
 		upto := len(whole.Content)
 		if len(whole.ToolCalls) == 0 {
-			upto = shown + ask.MayPrint(whole.Content[shown:], h.toolNames)
+			upto = shown + jsontext.MayPrint(whole.Content[shown:], h.toolNames)
 		}
 		piece.Content, shown = whole.Content[shown:upto], upto
 		if w.Send(&piece, nil) {

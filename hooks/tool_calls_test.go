@@ -18,7 +18,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 var annAtWork = backends.Scope{UserID: "ann", AgentID: "bot", SessionID: "s1", Workspace: "lab"}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 	count "github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/modes"
 )

@@ -30,9 +30,9 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/testredis"
-	"github.com/einomem/einomem/internal/transcript"
+	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/testredis"
+	"github.com/einomem/einomem/internal/test/transcript"
 	"github.com/einomem/einomem/middleware"
 )
 

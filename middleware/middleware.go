@@ -20,7 +20,6 @@ import (
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Config says what is remembered, where, and how an agent meets it. Backend alone is
@@ -228,7 +227,7 @@ func (m *MemoryMiddleware) forgetLog(ctx context.Context, s Scope, part *backend
 	if err != nil {
 		return &backends.Receipt{}, err
 	}
-	p, err := keeper.Whom(s)
+	p, err := s.Owner()
 	if err != nil {
 		return &backends.Receipt{}, err
 	}
@@ -313,7 +312,7 @@ func (m *MemoryMiddleware) holding(s Scope) (store.Store, backends.Partition, er
 	if err != nil {
 		return nil, backends.Partition{}, err
 	}
-	p, err := keeper.Whom(s)
+	p, err := s.Owner()
 	return db, p, err
 }
 

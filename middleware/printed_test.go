@@ -16,7 +16,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"

@@ -17,7 +17,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -159,5 +158,5 @@ func callKey(ctx context.Context, s backends.Scope, name string, arguments ...st
 	if id == "" {
 		return ""
 	}
-	return name + "/" + keeper.HashID(append([]string{s.UserID, s.AgentID, s.SessionID, id}, arguments...)...)
+	return name + "/" + text.HashID(append([]string{s.UserID, s.AgentID, s.SessionID, id}, arguments...)...)
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/period"
-	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/work"
 )
 

@@ -11,13 +11,12 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
 )
 
 // The keys of what always applies, and of all facts.
-var standingKey, factKey = keeper.Key("standing"), keeper.Key("fact")
+var standingKey, factKey = text.HashKey("standing"), text.HashKey("fact")
 
 // brief adds to an answer what always applies, and all that holds where it takes at most q.Brief
 // tokens: the facts, and what the user stated in turns that taught none. The filters of the search

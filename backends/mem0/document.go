@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -104,7 +104,7 @@ func (b *Backend) addDocuments(ctx context.Context, c *reconcile.Call) (resp *ba
 	if err != nil {
 		return nil, err
 	}
-	err = keeper.Retry(ctx, func() error {
+	err = store.OnConflict(ctx, func() error {
 		resp = &backends.AddResponse{}
 		batch := &store.Batch{Key: c.Key()}
 		all, err := b.keep.All(ctx, c.Partition)

@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	notes "github.com/einomem/einomem/internal/note"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // page is a passage as Eino's splitters return it.

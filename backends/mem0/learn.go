@@ -14,9 +14,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/fields"
-	"github.com/einomem/einomem/internal/reconcile"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/fields"
+	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/internal/text"
 )
 

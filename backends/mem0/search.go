@@ -10,10 +10,11 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/fields"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/internal/fields"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // How many hits a search gives: see [backends.SearchRequest].
@@ -111,7 +112,7 @@ const standsFor = 4
 // source names a turn's message: message ids are unique in their session.
 type source struct{ session, message string }
 
-func (s source) key() string { return keeper.Key("source", s.session, s.message) }
+func (s source) key() string { return text.HashKey("source", s.session, s.message) }
 
 // sourcesOf returns the messages that a memory stands for.
 func sourcesOf(m *backends.Memory) []source {

@@ -20,8 +20,8 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/testredis"
+	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/testredis"
 )
 
 // TestFactsStandForTheirTurns: facts and episodes share a search.

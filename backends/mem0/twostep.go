@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/reconcile"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/reconcile"
 )
 
 // decisions are the answer of a model in the second step.

@@ -19,10 +19,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/fields"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/internal/fields"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -192,7 +192,7 @@ func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(d
 	if err != nil {
 		return nil, err
 	}
-	err = keeper.Retry(ctx, func() error {
+	err = store.OnConflict(ctx, func() error {
 		h, err := p.held(ctx, s)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/internal/period"
 	"github.com/einomem/einomem/internal/text"
 )

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/fields"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/fields"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -49,7 +49,7 @@ func (r *Reflector) Apply(ctx context.Context, p *Plan, partly bool) (_ *Applied
 		ctx, err = store.Begin(ctx, a.keep.Store(), p.Partition)
 	}
 	if err == nil {
-		err = keeper.Retry(ctx, func() error { return a.apply(ctx, partly) })
+		err = store.OnConflict(ctx, func() error { return a.apply(ctx, partly) })
 	}
 	if err == nil && !partly {
 		err = a.changed

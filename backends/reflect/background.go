@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -121,7 +121,7 @@ func (b *Background) update(ctx context.Context, p backends.Partition, change fu
 	delete(b.waiting, p)
 	b.mu.Unlock()
 	k := keeperOf(keepers(b.Backend), p)
-	err := keeper.Retry(ctx, func() error {
+	err := store.OnConflict(ctx, func() error {
 		records, err := k.Records(ctx, p, stateID)
 		if err != nil {
 			return err

@@ -12,8 +12,8 @@ import (
 	"github.com/viterin/vek/vek32"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // pool is what a draft compares: memories of one sort, in the order stored.

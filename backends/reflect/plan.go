@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -98,7 +98,7 @@ func digest(m *backends.Memory) string {
 		delete(c.Metadata, key)
 	}
 	raw, _ := json.Marshal(&c) // it was stored as JSON
-	return keeper.HashID("digest", string(raw))
+	return text.HashID("digest", string(raw))
 }
 
 // seen lists all memories that an operation names.

@@ -13,10 +13,10 @@ import (
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/fields"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/fields"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Rule is a reason for operations.
@@ -133,7 +133,7 @@ func keepers(b backends.Backend) (out []*keeper.Keeper) {
 // workspace, and what keeps it: of a workspace the part of the backend that learns experience.
 func (r *Reflector) home(ctx context.Context, s backends.Scope) (*keeper.Keeper, backends.Scope, backends.Partition, error) {
 	all := keepers(r.Backend)
-	s, p, err := all[0].Resolve(ctx, s, keeper.Whom)
+	s, p, err := all[0].Resolve(ctx, s, backends.Scope.Owner)
 	if err != nil {
 		return nil, s, p, fmt.Errorf("reflect: whose memories, by UserID, AgentID or Workspace: %w", err)
 	}

@@ -14,8 +14,8 @@ import (
 	"unicode"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/fields"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/fields"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
 )

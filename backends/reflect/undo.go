@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // mark is what a plan notes in a memory that it changes or adds, in its metadata under
@@ -76,7 +76,7 @@ func (r *Reflector) Undo(ctx context.Context, s backends.Scope, planID string, p
 		return nil, fmt.Errorf("reflect: undoing plan %s: %w", planID, err)
 	}
 	u := &undoing{keep: keep, partition: p, done: &Applied{Plan: planID}}
-	if err = keeper.Retry(ctx, func() error { return u.undo(ctx, partly) }); err == nil && !partly {
+	if err = store.OnConflict(ctx, func() error { return u.undo(ctx, partly) }); err == nil && !partly {
 		err = u.changed
 	}
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/reconcile"
 )
 
 // taskKey is put behind an idempotency key for what goes to the workspace.

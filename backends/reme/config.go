@@ -14,14 +14,14 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/config"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Config configures a [Backend]. It is copied by [New]. Task, Personal and Tools

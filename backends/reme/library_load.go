@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -110,7 +110,7 @@ func (ld *load) run(ctx context.Context, read func(*load) error) error {
 	if err := ld.embed(ctx); err != nil {
 		return err
 	}
-	if err := keeper.Retry(ctx, func() error { return ld.store(ctx) }); err != nil {
+	if err := store.OnConflict(ctx, func() error { return ld.store(ctx) }); err != nil {
 		return err
 	}
 	ld.out.Loaded = len(ld.records)

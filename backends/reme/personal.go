@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/internal/config"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/period"
-	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/work"
 )
 

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/internal/period"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/internal/period"
-	"github.com/einomem/einomem/internal/reconcile"
 	"github.com/einomem/einomem/internal/text"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/reme/task"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/work"
 )

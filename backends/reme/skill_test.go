@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 const refunds = `{"name":"Refund an order","when_to_use":"refunding an order in the web shop","steps":["Look up the order.","1. Check the card before the amount.","Call refund with the order's id."],"tools":["lookup","refund"]}`

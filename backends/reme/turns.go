@@ -16,11 +16,12 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/jsontext"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Turn is a turn of a conversation: a user's message and all that was done about it.
@@ -50,7 +51,7 @@ func VerdictOf(tool, field string) func(*schema.Message) (float64, bool) {
 		if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "```") {
 			return 0, false
 		}
-		v, err := ask.JSON(text)
+		v, err := jsontext.Parse(text)
 		if err != nil {
 			return 0, false
 		}
@@ -184,7 +185,7 @@ func (b *Backend) recordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 	}
 	return b.learnTasks(ctx, &task.SummaryRequest{
 		Scope: at.scope, Trajectories: []task.Trajectory{t.trajectory(&Outcome{Score: r.Score, Note: r.Note})},
-		IdempotencyKey: "outcome/" + keeper.HashID(speaker.String(), t.Scope.SessionID, t.ID, strconv.FormatFloat(r.Score, 'g', -1, 64), r.Note),
+		IdempotencyKey: "outcome/" + text.HashID(speaker.String(), t.Scope.SessionID, t.ID, strconv.FormatFloat(r.Score, 'g', -1, 64), r.Note),
 	})
 }
 

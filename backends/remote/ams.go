@@ -8,7 +8,7 @@ import (
 	"net/http"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // workingTTL is how long, in seconds, a batch stays in working memory. The server learns from it
@@ -49,6 +49,6 @@ func (a *AgentMemoryServer) add(ctx context.Context, p backends.Partition, r *ba
 		batch = append(batch, m.of.ID, m.Content)
 	}
 	body := map[string]any{"messages": messages, "namespace": p.Namespace, "user_id": a.nameOf(p), "ttl_seconds": workingTTL}
-	path := "/v1/working-memory/" + keeper.HashID(batch...)
+	path := "/v1/working-memory/" + text.HashID(batch...)
 	return nil, a.do(ctx, call{doing: "learning", method: http.MethodPut, path: path, in: body})
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -120,7 +120,7 @@ func (f *frame) nameOf(p backends.Partition) string {
 	if p.Kind == backends.PartitionUser && p.Namespace == backends.DefaultNamespace && safe.MatchString(p.ID) {
 		return p.ID
 	}
-	return "_einomem-" + keeper.HashID("remote", p.String()) // no safe id begins so
+	return "_einomem-" + text.HashID("remote", p.String()) // no safe id begins so
 }
 
 var safe = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
@@ -260,7 +260,7 @@ func (f *frame) said(r *backends.AddRequest) (out []message) {
 // text: a repeat stores nothing twice.
 func (f *frame) memoryOf(p backends.Partition, r *backends.AddRequest, m *message) backends.Memory {
 	return backends.Memory{
-		ID: keeper.HashID("remote", p.String(), m.Content), Kind: cmp.Or(r.Kind, backends.KindEpisode), Text: m.Content,
+		ID: text.HashID("remote", p.String(), m.Content), Kind: cmp.Or(r.Kind, backends.KindEpisode), Text: m.Content,
 		Scope: p.Scope().Or(r.Scope), Metadata: r.Metadata, Observed: m.of.Time, Created: f.cfg.Clock(), Expires: r.Expires,
 		Origin: backends.Origin{Session: r.Scope.SessionID, Turn: m.of.Turn, Role: string(m.of.Role), Author: r.Author},
 	}

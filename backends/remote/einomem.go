@@ -11,7 +11,6 @@ import (
 	"net/url"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Einomem is a backend on another einomem, served by package toolkit/rest. It has all that a
@@ -150,7 +149,7 @@ func memory(id string) string { return "/memories/" + url.PathEscape(id) }
 // never nil.
 func ask[T any](ctx context.Context, e *Einomem, s backends.Scope, c call) (*T, error) {
 	out := new(T)
-	if _, err := keeper.Whom(s); err != nil {
+	if _, err := s.Owner(); err != nil {
 		return out, err
 	}
 	if c.method != http.MethodPost {

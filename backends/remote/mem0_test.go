@@ -11,7 +11,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/remote"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 func mem0(t testing.TB, s *server, failures *testkit.Failures) *remote.Mem0 {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // ReMe is a backend on a ReMe 0.2 server. It is safe for concurrent use.
@@ -19,7 +18,7 @@ type ReMe struct{ *frame }
 // malformed config is ErrInvalid.
 func NewReMe(cfg *Config) (*ReMe, error) {
 	r := &ReMe{newFrame("reme", cfg)}
-	r.server, r.textsAlone, r.whose = r, true, keeper.Whom
+	r.server, r.textsAlone, r.whose = r, true, backends.Scope.Owner
 	return r, r.connect("Authorization", "Bearer ")
 }
 

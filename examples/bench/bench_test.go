@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testredis"
+	"github.com/einomem/einomem/internal/test/testredis"
 	"github.com/einomem/einomem/middleware"
 )
 

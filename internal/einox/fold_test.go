@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/transcript"
+	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/transcript"
 )
 
 func note(text, name string) *schema.Message {

@@ -57,7 +57,7 @@ import (
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Root is the directory that all files are in.
@@ -114,13 +114,13 @@ func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out strin
 	if err != nil {
 		return "", err
 	}
-	err = keeper.Retry(ctx, func() error {
+	err = store.OnConflict(ctx, func() error {
 		x, err := f.call(ctx, s)
 		if err != nil {
 			return err
 		}
 		if id := compose.GetToolCallID(ctx); id != "" { // a run that is resumed may repeat it
-			x.key = idPrefix + keeper.HashID(s.SessionID, s.AgentID, id, fmt.Sprint(*c))
+			x.key = idPrefix + text.HashID(s.SessionID, s.AgentID, id, fmt.Sprint(*c))
 		}
 		if out, err = x.do(c); err == nil && len(x.changes) > 0 {
 			_, err = f.Records.Apply(ctx, x.p, &store.Batch{Mutations: x.changes, Key: x.key})
@@ -169,7 +169,7 @@ type file struct {
 func (f *Files) call(ctx context.Context, s backends.Scope) (x *call, err error) {
 	x = &call{Files: f, ctx: ctx, held: map[string]file{}}
 	if x.scope, err = s.Normalize(); err == nil {
-		x.p, err = keeper.Whom(x.scope)
+		x.p, err = x.scope.Owner()
 	}
 	return x, err
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Place returns the files of Config.Folder as a place where people are forgotten: their working
@@ -83,14 +83,14 @@ const hidden = ".working_memory"
 
 // ownFolder returns the folder with all working memory of a user, an agent or a workspace.
 func ownFolder(p backends.Partition) string {
-	return path.Join(hidden, string(p.Kind)+"-"+keeper.HashID(p.Namespace, p.ID))
+	return path.Join(hidden, string(p.Kind)+"-"+text.HashID(p.Namespace, p.ID))
 }
 
 // filesFolder returns where in Config.Folder the files of the scope are: a folder for each, so
 // that none reads what another stored, in that of the person.
 func (c *call) filesFolder() (string, error) {
-	p, err := keeper.Whom(c.scope)
-	return path.Join(ownFolder(p), keeper.HashID(c.scope.Workspace, c.scope.AgentID)), err
+	p, err := c.scope.Owner()
+	return path.Join(ownFolder(p), text.HashID(c.scope.Workspace, c.scope.AgentID)), err
 }
 
 // checkFolder refuses a folder with working memory of a build that named no person in it: nothing
@@ -111,7 +111,7 @@ func checkFolder(folder *os.Root) error {
 
 // written removes a file again, by remove, where the person was forgotten while it was written.
 func (c *call) written(remove func() error) error {
-	p, err := keeper.Whom(c.scope)
+	p, err := c.scope.Owner()
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/flows"
 )
@@ -93,7 +93,7 @@ func TestFilesThatNameNobodyAreRefused(t *testing.T) {
 	b, err := reme.New(t.Context(), &reme.Config{Store: testkit.SQLite(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
-	require.NoError(t, root.MkdirAll(filepath.Join(".working_memory", keeper.HashID(backends.DefaultNamespace, "default", "", "")), 0o700))
+	require.NoError(t, root.MkdirAll(filepath.Join(".working_memory", text.HashID(backends.DefaultNamespace, "default", "", "")), 0o700))
 	_, err = flows.New(&flows.Config{Backend: b, Folder: root})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	require.ErrorContains(t, err, "move it elsewhere")

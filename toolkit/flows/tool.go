@@ -12,7 +12,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/reme/tool"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 )
 
 type addTool struct {
@@ -53,10 +53,10 @@ func content(t *tool.Tool) string {
 // toolMemories returns tools as ReMe's tool memories.
 func (c *call) toolMemories(tools []tool.Tool) []json.RawMessage {
 	out := make([]backends.Memory, len(tools))
-	p, _ := keeper.Workspace(c.scope) // tool memory has found it
+	p, _ := c.scope.Partition(backends.PartitionWorkspace) // tool memory has found it
 	for i := range tools {
 		t := &tools[i]
-		m := backends.Memory{ID: keeper.ContentID(p, backends.KindTool, t.Name), Created: t.Statistics.From, Updated: t.Statistics.To}
+		m := backends.Memory{ID: text.HashID(p.String(), string(backends.KindTool), t.Name), Created: t.Statistics.From, Updated: t.Statistics.To}
 		if t.Memory != nil {
 			m = *t.Memory
 		}
@@ -98,7 +98,7 @@ func callOf(o map[string]any) (c tool.Call, err error) {
 		return c, err
 	}
 	raw, err = json.Marshal(redact.Value(o, redact.Shared)) // no id follows from a secret
-	c.ID = keeper.HashID(fmt.Sprint(given), string(raw))
+	c.ID = text.HashID(fmt.Sprint(given), string(raw))
 	if c.Metadata == nil {
 		c.Metadata = map[string]any{}
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -61,7 +60,7 @@ func (f *files) Put(_ context.Context, messages []*schema.Message) (string, erro
 	if m := messages[0]; len(messages) == 1 && m.Role == schema.Tool {
 		content, ending = m.Content, ".txt"
 	}
-	p := path.Join(f.folder, keeper.HashID(content)+ending)
+	p := path.Join(f.folder, text.HashID(content)+ending)
 	if err == nil && f.write {
 		var folder string
 		if folder, err = f.filesFolder(); err == nil {

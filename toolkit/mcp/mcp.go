@@ -50,7 +50,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/toolkit/access"
@@ -127,7 +126,7 @@ func New(cfg *Config) (*Server, error) {
 // Config.Scope is required for it.
 func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 	scope := s.cfg.Scope
-	if _, err := keeper.Whom(scope); err != nil {
+	if _, err := scope.Owner(); err != nil {
 		return fmt.Errorf("mcp: no Config.Scope: %w: it says whose memory is served", backends.ErrNoScope)
 	}
 	if t == nil {

@@ -32,7 +32,7 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/files"

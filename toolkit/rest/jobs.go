@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/toolkit/access"
 )
 
@@ -144,7 +143,7 @@ func (all *jobs) forget(_ context.Context, _ *backends.ForgetRequest, gone *back
 
 // shows reports whether a result is about a person who was forgotten, or shows what is gone.
 func (j *job) shows(gone *backends.Receipt) bool {
-	if p, err := keeper.Whom(j.of); err == nil && p == gone.Partition {
+	if p, err := j.of.Owner(); err == nil && p == gone.Partition {
 		return true
 	}
 	ids := gone.Gone()

@@ -15,8 +15,8 @@ import (
 	"github.com/viterin/vek/vek32"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/text"
 )
 

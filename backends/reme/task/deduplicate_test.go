@@ -21,9 +21,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 func TestAnUnchangedRequestStoresNothingAndAsksNoModel(t *testing.T) {
@@ -351,7 +351,7 @@ func TestAnEndlessConflictIsGivenUp(t *testing.T) {
 	assert.Len(t, w.of("Duplicates"), 1, "a decision stands")
 	spy.Arm(nil)
 	resp := w.summarize(pagesNear)
-	assert.EqualValues(t, keeper.Retries+1, resp.Memories[0].Metadata[keeper.MetaFreq], "no count was lost")
+	assert.EqualValues(t, 16+1, resp.Memories[0].Metadata[keeper.MetaFreq], "no count was lost")
 }
 
 // Without a model nothing that differs in a word is taken for the same.

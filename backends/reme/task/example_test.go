@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // open returns task memory in a store of its own. The model is a script, which learns from

@@ -18,9 +18,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
+	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -118,7 +117,7 @@ func (s *summary) answer(ctx context.Context, q *question) (err error) {
 // key tells questions of a workspace apart, and what is stored of their answers.
 func (q *question) key() string {
 	of := q.attempts[0]
-	return keeper.Key(q.stage, fences(q.material), of.TaskID, of.Session, of.Turn, of.Observed.UTC().Format(time.RFC3339Nano))
+	return text.HashKey(q.stage, fences(q.material), of.TaskID, of.Session, of.Turn, of.Observed.UTC().Format(time.RFC3339Nano))
 }
 
 // ask asks what some material teaches. With the candidates it returns the numbers of the

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // Rule is which memories are forgotten: those that were used often enough to judge
@@ -72,7 +72,7 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 		return nil, err
 	}
 	resp := &ForgetResponse{DryRun: r.DryRun}
-	err = keeper.Retry(ctx, func() error { return m.forget(ctx, s, p, rule, resp) })
+	err = store.OnConflict(ctx, func() error { return m.forget(ctx, s, p, rule, resp) })
 	return resp, err
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/keeper"
 )
 
 // The keys of a task memory's Metadata: see the package comment.

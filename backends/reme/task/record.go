@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // RecordRequest reports that memories were used in a task, and which of them helped.
@@ -74,7 +74,7 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 		}
 	}
 	var resp *RecordResponse
-	err = keeper.Retry(ctx, func() (err error) {
+	err = store.OnConflict(ctx, func() (err error) {
 		resp, err = m.record(ctx, p, r)
 		return err
 	})

@@ -18,9 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 func TestUseIsCounted(t *testing.T) {

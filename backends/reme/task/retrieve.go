@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -273,7 +273,7 @@ func (s Skills) Record(ctx context.Context, r *SkillOutcome) ([]Skill, error) {
 
 // count counts one use of a skill, and decides about it.
 func (s Skills) count(ctx context.Context, p backends.Partition, id string, helped, verified bool) (out *Skill, err error) {
-	err = keeper.Retry(ctx, func() error {
+	err = store.OnConflict(ctx, func() error {
 		records, err := s.keeper.Records(ctx, p, id)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 

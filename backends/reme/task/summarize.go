@@ -14,9 +14,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -189,7 +190,7 @@ func (m *Memory) requestKey(r *SummaryRequest) string {
 	if err != nil {
 		return ""
 	}
-	return "task/request/" + keeper.HashID(string(raw))
+	return "task/request/" + text.HashID(string(raw))
 }
 
 // candidates returns the experiences of a request that the judge found worth keeping.
@@ -212,7 +213,7 @@ func (s *summary) store(ctx context.Context, candidates []backends.Memory) (resp
 		return nil, fmt.Errorf("task: waiting to store: %w", err)
 	}
 	defer unlock()
-	err = keeper.Retry(ctx, func() error {
+	err = store.OnConflict(ctx, func() error {
 		entries := s.entries(candidates)
 		p, err := s.plan(ctx, entries)
 		if err == nil {
@@ -277,7 +278,7 @@ func (s *summary) replay(ctx context.Context, applied *store.Applied) (*SummaryR
 		case err != nil:
 			return nil, err
 		case now == nil && !s.own:
-			s.key = "task/request/" + keeper.HashID(s.key)
+			s.key = "task/request/" + text.HashID(s.key)
 			return nil, nil
 		case now == nil:
 			now = &backends.Memory{ID: r.ID}

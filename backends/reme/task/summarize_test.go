@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/ask"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/text"
 )
 

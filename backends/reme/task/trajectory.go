@@ -14,8 +14,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/keeper"
 )
 
 // NoteKey is the key of a trajectory's metadata with what was said about the outcome, in

@@ -16,7 +16,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -265,7 +264,7 @@ func shortInput(v any, limit int) any {
 }
 
 // hashOf returns the fingerprint of a call by which repeats are known.
-func hashOf(input any, output string) string { return keeper.HashID(readable(input), output) }
+func hashOf(input any, output string) string { return text.HashID(readable(input), output) }
 
 func (c *Call) failed() bool { return c.Failed || c.Error != "" }
 

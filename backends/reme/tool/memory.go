@@ -46,10 +46,10 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/redact"
-	"github.com/einomem/einomem/internal/ask"
 	"github.com/einomem/einomem/internal/config"
-	"github.com/einomem/einomem/internal/keeper"
 	"github.com/einomem/einomem/internal/work"
 )
 

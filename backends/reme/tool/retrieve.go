@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/internal/text"
 )
 

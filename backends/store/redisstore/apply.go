@@ -16,7 +16,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/plan"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // Apply implements [store.Records].

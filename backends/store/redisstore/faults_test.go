@@ -24,7 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/testredis"
+	"github.com/einomem/einomem/internal/test/testredis"
 )
 
 // Whatever a server answers instead of doing what it is asked for, every call reports

@@ -16,7 +16,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/plan"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // List implements [store.Sessions]. A list of all partitions goes from one to the

@@ -27,7 +27,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/internal/testredis"
+	"github.com/einomem/einomem/internal/test/testredis"
 )
 
 // logging returns a configuration that logs to a text.

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/plan"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 //go:embed lua/*.lua

@@ -27,7 +27,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/storetest"
-	"github.com/einomem/einomem/internal/testredis"
+	"github.com/einomem/einomem/internal/test/testredis"
 )
 
 // several returns the larger number when EINOMEM_LONG allows tests to take minutes.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/plan"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // PutBlob implements [store.Blobs].

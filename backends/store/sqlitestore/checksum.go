@@ -11,7 +11,7 @@ import (
 	"hash/crc32"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/plan"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // sealed is what a row holds: text in JSON, data or both, the key under which its owner, a

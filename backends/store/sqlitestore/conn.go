@@ -15,7 +15,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/plan"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // conn is one connection with its prepared statements. It is used by one goroutine

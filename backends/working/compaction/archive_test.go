@@ -17,7 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 func TestArchiveRoundsTakesTheOldest(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/transcript"
+	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/transcript"
 )
 
 // What an agent's model is sent in made-up turns of an agent with tools, with and without

@@ -23,8 +23,8 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/testkit"
-	"github.com/einomem/einomem/internal/transcript"
+	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/transcript"
 )
 
 // answer is what a model answers.

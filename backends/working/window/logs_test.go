@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
-	"github.com/einomem/einomem/internal/transcript"
+	"github.com/einomem/einomem/internal/test/transcript"
 )
 
 // logOf returns entries of a session's log, of ten tokens each. They are written as

@@ -14,7 +14,7 @@ import (
 	"github.com/einomem/einomem/middleware/handler"
 )
 
-// This stands in the place of internal/testkit/attach.go where the tests of agents run on
+// This stands in the place of internal/test/testkit/attach.go where the tests of agents run on
 // Eino 0.9 with its handlers: see newer_eino in .ci/run.
 
 // SeesReturns says that memory is called once a tool has returned directly.

@@ -26,7 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/testkit"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/toolkit/access"
 	"github.com/einomem/einomem/toolkit/rest"

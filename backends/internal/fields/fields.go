@@ -1,0 +1,171 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fields fills the fields of a typed document about a person by facts. A fact that
+// states a field has its value in its metadata, under [backends.MetaProfile]; what the document
+// holds follows from the facts that hold. So a fact that is retracted, corrected or forgotten
+// takes its value along, and nothing is stored twice. Package profile has the documents, mem0
+// and reflect the facts.
+package fields
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
+)
+
+// Field is a field of a document.
+type Field struct {
+	Name string
+	Form string // what it may hold and is about, for a model
+	List bool   // it holds what several facts say
+	// Check returns an error for a value that the field cannot hold, which is of JSON.
+	Check func(value any) error
+}
+
+// Set is the fields of a document, in its order.
+type Set []Field
+
+// Key is the key by which a keeper finds the memories that fill fields.
+const Key = "profile"
+
+// Typed is implemented by documents, such as *profile.Profile.
+type Typed interface{ Fields() Set }
+
+// Prompt lists the fields for a model, a line each.
+func (s Set) Prompt() string {
+	lines := make([]string, len(s))
+	for i, f := range s {
+		lines[i] = "- " + f.Name + ": " + f.Form
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Value is a value as a model writes it: a text, or JSON.
+type Value string
+
+// Decode implements the decoding of package ask.
+func (v *Value) Decode(from any) {
+	if s, ok := from.(string); ok {
+		*v = Value(s)
+		return
+	}
+	raw, _ := json.Marshal(from) // it was decoded from JSON
+	*v = Value(raw)
+}
+
+// Read returns the value that a model wrote for a field, as the field holds it, or an error in
+// words for the caller.
+func (s Set) Read(field string, v Value) (any, error) {
+	f := s.field(field)
+	if f == nil {
+		return nil, fmt.Errorf("%w: there is no field %q", backends.ErrInvalid, field)
+	}
+	var parsed any
+	asText := any(strings.TrimSpace(string(v)))
+	tries := []any{asText}
+	if json.Unmarshal([]byte(v), &parsed) == nil {
+		tries = []any{parsed, asText}
+	}
+	var err error
+	for _, value := range tries {
+		if err = f.Check(value); err == nil {
+			return value, nil
+		}
+		if f.List && f.Check([]any{value}) == nil {
+			return []any{value}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: field %q: %w", backends.ErrInvalid, field, err)
+}
+
+func (s Set) field(name string) *Field {
+	at := slices.IndexFunc(s, func(f Field) bool { return f.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &s[at]
+}
+
+// Fill has a memory fill a field.
+func Fill(m *backends.Memory, field string, value any) {
+	of := map[string]any{}
+	maps.Copy(of, Filled(m))
+	of[field] = value
+	keeper.SetMeta(m, backends.MetaProfile, of)
+}
+
+// Filled returns the fields that a memory fills, with their values.
+func Filled(m *backends.Memory) map[string]any {
+	of, _ := m.Metadata[backends.MetaProfile].(map[string]any)
+	return of
+}
+
+// Fold returns what a document holds by the memories that fill its fields, those that hold no
+// more included, and of each field the memories that say it. The last statement about a field
+// decides, by when it was said, and by what superseded what: if it holds no more, the field is
+// empty. A list has the values of all that hold. Values that do not fit the field are left out.
+func (s Set) Fold(memories []*backends.Memory, now time.Time) (doc map[string]any, of map[string][]*backends.Memory) {
+	doc, of = map[string]any{}, map[string][]*backends.Memory{}
+	said := slices.Clone(memories)
+	slices.SortStableFunc(said, func(a, b *backends.Memory) int {
+		return cmp.Or(at(a).Compare(at(b)), a.Created.Compare(b.Created), cmp.Compare(a.Version, b.Version))
+	})
+	for _, f := range s {
+		states := map[string]bool{}
+		for _, m := range said {
+			_, states[m.ID] = Filled(m)[f.Name]
+		}
+		for _, m := range said {
+			value, ok := Filled(m)[f.Name]
+			if !ok || f.Check(value) != nil || states[m.SupersededBy] { // clocks differ, chains do not
+				continue
+			}
+			holds := m.Active() && !m.Expired(now)
+			switch values, _ := doc[f.Name].([]any); {
+			case f.List && holds:
+				doc[f.Name], of[f.Name] = union(values, value), append(of[f.Name], m)
+			case f.List:
+			case holds:
+				doc[f.Name], of[f.Name] = value, []*backends.Memory{m}
+			default:
+				delete(doc, f.Name)
+				delete(of, f.Name)
+			}
+		}
+	}
+	return doc, of
+}
+
+// at is when a memory was said, else stored.
+func at(m *backends.Memory) time.Time {
+	if m.Observed.IsZero() {
+		return m.Created
+	}
+	return m.Observed
+}
+
+// union adds the elements of a list to those that are there, each once.
+func union(values []any, more any) []any {
+	added, _ := more.([]any)
+	for _, v := range added {
+		if !slices.ContainsFunc(values, func(o any) bool { return Same(o, v) }) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// Same reports whether two values of JSON are equal.
+func Same(a, b any) bool {
+	x, _ := json.Marshal(a) // both are of JSON
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}

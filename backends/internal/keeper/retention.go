@@ -1,0 +1,368 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
+)
+
+const (
+	eraseBatch   = 1000                // memories that one write of a retention erases
+	mostFailures = 10                  // partitions that may fail before a retention gives up
+	usesEvery    = time.Minute         // how often uses are stored
+	hidden       = "einomem/retention" // the session of marks: no conversation has that id
+)
+
+// checkRetention returns a copy with the defaults filled in.
+func checkRetention(r backends.Retention) (*backends.Retention, error) {
+	for i, rule := range r.Rules {
+		all := []time.Duration{rule.OlderThan, rule.EndedFor, rule.UnusedFor, time.Duration(rule.AtMost)}
+		if slices.Min(all) < 0 || slices.Max(all) == 0 || slices.Contains(rule.Kinds, backends.KindCore) {
+			return nil, fmt.Errorf("Config.Retention.Rules[%d]: %w: one of the times and AtMost is above 0, none below, and core blocks always stay", i, backends.ErrInvalid)
+		}
+	}
+	config.Default(&r.Every, 24*time.Hour)
+	config.Default(&r.Namespaces, []string{backends.DefaultNamespace})
+	if len(r.Rules) == 0 || r.Every > 0 && r.Every < time.Minute {
+		return nil, fmt.Errorf("Config.Retention: %w: it needs Rules, and an Every (%s) of at least a minute", backends.ErrInvalid, r.Every)
+	}
+	r.Rules, r.Namespaces = slices.Clone(r.Rules), slices.Clone(r.Namespaces)
+	return &r, nil
+}
+
+// counts reports whether it is counted how often memories are used.
+func (k *Keeper) counts() bool {
+	return k.config.CountUses || k.config.Retention != nil && slices.ContainsFunc(k.config.Retention.Rules, func(r backends.RetentionRule) bool {
+		return r.UnusedFor > 0 || r.AtMost > 0
+	})
+}
+
+// background is what a keeper does by itself: it sweeps, and it stores uses.
+type background struct {
+	ctx     context.Context // ends with Stop
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	mu      sync.Mutex
+	// uses are those that are not stored yet, by partition and memory. They are stored with
+	// the memories, and so filtered, exported and erased as these are.
+	uses map[backends.Partition]map[string]int
+}
+
+// Start begins what Config.Retention asks for in the background: it sweeps at once and then
+// in intervals, and stores uses. Stop ends it.
+func (k *Keeper) Start() {
+	if k.counts() { // Stop must not lose what is being stored
+		k.repeat("uses", usesEvery, func() error { return k.storeUses(context.WithoutCancel(k.ctx)) })
+	}
+	if r := k.config.Retention; r != nil && r.Every > 0 {
+		k.repeat("retention", r.Every, k.sweep)
+	}
+}
+
+// repeat does something now and then in intervals, until Stop.
+func (k *Keeper) repeat(what string, every time.Duration, do func() error) {
+	k.running.Go(func() {
+		for k.ctx.Err() == nil {
+			if err := work.Catch(what, do); err != nil && k.ctx.Err() == nil {
+				k.report(k.ctx, what, err)
+			}
+			select {
+			case <-k.ctx.Done():
+			case <-time.After(every):
+			}
+		}
+	})
+}
+
+// report reports what no caller gets: see Config.OnError.
+func (k *Keeper) report(ctx context.Context, what string, err error) {
+	work.Report(ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
+}
+
+// Stop ends the sweep under way and stores the uses that were counted. It waits no longer
+// than ctx, and may be called again. The ranker and the store stay open.
+func (k *Keeper) Stop(ctx context.Context) error {
+	k.cancel()
+	_, err := work.Await(ctx, "retention", func() (any, error) { k.running.Wait(); return nil, nil })
+	if err != nil {
+		return k.errorf("stopping what runs in the background: %w", err)
+	}
+	return k.storeUses(ctx)
+}
+
+// Retain applies Config.Retention now, and reports what it erased, or in a dry run would
+// erase. A report beside an error says what was done before it; repeat the call to go on. A
+// partition that fails does not hold up the others, until ten failed. ErrInvalid without a
+// Retention.
+func (m *Manager) Retain(ctx context.Context, q *backends.RetainRequest) (*backends.RetainReport, error) {
+	k := m.keep
+	if q == nil || k.config.Retention == nil {
+		return nil, k.errorf("%w: a retention needs a request, and Config.Retention to say what to erase", backends.ErrInvalid)
+	}
+	r := k.newRetention(q.Namespace)
+	r.report.DryRun, r.progress = q.DryRun, q.Progress
+	return r.report, r.run(ctx)
+}
+
+// sweep applies the retention to what is due of each namespace.
+func (k *Keeper) sweep() error {
+	var errs []error
+	for _, namespace := range k.config.Retention.Namespaces {
+		r := k.newRetention(namespace)
+		r.sweeps = true
+		errs = append(errs, r.run(k.ctx))
+		if r.OnSweep != nil {
+			r.OnSweep(k.ctx, r.report)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// retention is one run of a [backends.Retention] through a namespace.
+type retention struct {
+	*Keeper
+	*backends.Retention
+	report   *backends.RetainReport
+	progress func(backends.Partition, *backends.RetainReport)
+	sweeps   bool // in the background, and shares the work with other processes
+}
+
+func (k *Keeper) newRetention(namespace string) *retention {
+	return &retention{Keeper: k, Retention: k.config.Retention, report: &backends.RetainReport{
+		Namespace: cmp.Or(namespace, backends.DefaultNamespace), Erased: map[backends.RetainReason]int{},
+	}}
+}
+
+func (r *retention) run(ctx context.Context) error {
+	var failed []error
+	for page := (store.Page{Limit: 1000}); ; {
+		found, err := r.Store().Partitions(ctx, r.report.Namespace, page)
+		if err != nil {
+			return errors.Join(append(failed, r.errorf("retention: listing partitions: %w", err))...)
+		}
+		all := found.Partitions
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) // not in step with other processes
+		for _, p := range all {
+			if err := r.partition(ctx, p); err != nil && !errors.Is(err, backends.ErrForgotten) { // else nothing is left of it
+				failed = append(failed, r.errorf("retention in %s: %w", p, err))
+			}
+			if ctx.Err() != nil || len(failed) == mostFailures {
+				return errors.Join(failed...)
+			}
+		}
+		if page.Cursor = found.Next; page.Cursor == "" {
+			break
+		}
+	}
+	if files, ok := r.Store().(store.Reclaimer); ok && len(r.report.Erased) > 0 && !r.report.DryRun {
+		failed = append(failed, files.Reclaim(ctx))
+	}
+	return errors.Join(failed...)
+}
+
+// mark is what a partition knows of the sweeps of a backend. It is a blob, which searches
+// and listings do not meet, and which a Drop erases.
+type mark struct {
+	Since time.Time `json:"since"`          // when uses began to be counted
+	Swept time.Time `json:"swept,omitzero"` // when the last sweep began
+}
+
+// partition goes through one partition. In the background one is not due that any process
+// began with of late; one that dies in it leaves what it did not erase to the next sweep.
+func (r *retention) partition(ctx context.Context, p backends.Partition) error {
+	ctx, err := store.Begin(ctx, r.Store(), p)
+	if err != nil {
+		return err
+	}
+	now := r.Now()
+	m, err := r.mark(ctx, p)
+	if errors.Is(err, backends.ErrNotFound) {
+		m, err = &mark{Since: now}, nil
+	}
+	if err != nil {
+		return err
+	}
+	if ago := now.Sub(m.Swept); r.sweeps && ago >= 0 && ago < r.Every*9/10 { // timers are not exact, and clocks may have been wrong
+		return nil
+	}
+	if r.sweeps {
+		m.Swept = now
+	}
+	if !r.report.DryRun {
+		err = r.putMark(ctx, p, m)
+	}
+	if err != nil {
+		return err
+	}
+	err = store.OnConflict(ctx, func() error {
+		left, err := r.memories(ctx, p, m.Since)
+		if err == nil && left == 0 && !r.report.DryRun { // the mark must not be what is left
+			err = r.putMark(ctx, p, nil)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if r.report.Partitions++; r.progress != nil {
+		r.progress(p, r.report)
+	}
+	return nil
+}
+
+// mark returns what a partition knows of sweeps and of uses, or ErrNotFound.
+func (k *Keeper) mark(ctx context.Context, p backends.Partition) (*mark, error) {
+	m := &mark{}
+	data, err := k.Store().GetBlob(ctx, p, hidden, k.config.Name)
+	if err == nil {
+		err = json.Unmarshal(data, m)
+	}
+	return m, err
+}
+
+// putMark writes the mark of a partition, or removes it.
+func (k *Keeper) putMark(ctx context.Context, p backends.Partition, m *mark) (err error) {
+	var data []byte
+	if m != nil {
+		data, err = json.Marshal(m)
+	}
+	if err == nil {
+		err = k.Store().PutBlob(ctx, p, hidden, k.config.Name, data)
+	}
+	return err
+}
+
+// memories erases those of a partition that a rule names, and returns how many stay. One that
+// changed since it was read is ErrConflict: it is to be looked at again. It reads the store:
+// the ranker's room is for those who are being talked to.
+func (r *retention) memories(ctx context.Context, p backends.Partition, since time.Time) (int, error) {
+	held, _, err := store.All(ctx, r.Store(), p, func(m *store.Record) { m.Text, m.WhenToUse, m.Vector = "", "", nil })
+	if err != nil {
+		return 0, err
+	}
+	var all []*backends.Memory // in the order stored
+	for _, m := range held {
+		if !m.Kind.Traits().InPrompt {
+			all = append(all, &m.Memory)
+		}
+	}
+	slices.SortFunc(all, inOrder)
+	why := judge(r.Rules, all, r.Now(), since)
+	going := slices.DeleteFunc(slices.Clone(all), func(m *backends.Memory) bool { return why[m.ID] == "" })
+	for part := range slices.Chunk(going, eraseBatch) {
+		b := &store.Batch{}
+		for _, m := range part {
+			erase := store.Erase(m.ID)
+			erase.Expect = m.Version
+			b.Mutations = append(b.Mutations, erase)
+		}
+		if !r.report.DryRun {
+			if _, err := r.Store().Apply(ctx, p, b); err != nil {
+				return 0, err
+			}
+		}
+		for _, m := range part {
+			r.report.Erased[why[m.ID]]++
+			if r.report.DryRun && len(r.report.Items) < backends.MaxRetainItems {
+				r.report.Items = append(r.report.Items, backends.RetainItem{Partition: p, ID: m.ID, Kind: m.Kind, Reason: why[m.ID]})
+			}
+		}
+	}
+	r.report.Memories += len(all)
+	return len(held) - len(going), nil
+}
+
+// judge says which memories go, and why. since is when uses began to be counted.
+func judge(rules []backends.RetentionRule, all []*backends.Memory, now, since time.Time) map[string]backends.RetainReason {
+	why := map[string]backends.RetainReason{}
+	for _, rule := range rules {
+		holding := map[backends.Kind][]*backends.Memory{}
+		for _, m := range all {
+			switch {
+			case why[m.ID] != "" || len(rule.Kinds) > 0 && !slices.Contains(rule.Kinds, m.Kind):
+			case reason(rule, m, now, since) != "":
+				why[m.ID] = reason(rule, m, now, since)
+			case rule.AtMost > 0 && ended(m, now).IsZero():
+				holding[m.Kind] = append(holding[m.Kind], m)
+			}
+		}
+		for _, of := range holding {
+			slices.SortStableFunc(of, func(a, b *backends.Memory) int {
+				first, _ := a.Uses()
+				second, _ := b.Uses()
+				return cmp.Compare(first, second)
+			})
+			for _, m := range of[:max(0, len(of)-rule.AtMost)] {
+				why[m.ID] = backends.RetainSurplus
+			}
+		}
+	}
+	takeSources(all, why, now)
+	return why
+}
+
+// reason says by which time of a rule a memory goes; empty: by none.
+func reason(rule backends.RetentionRule, m *backends.Memory, now, since time.Time) backends.RetainReason {
+	over := func(d time.Duration, from time.Time) bool { return d > 0 && now.Sub(from) >= d }
+	end := ended(m, now)
+	_, used := m.Uses()
+	switch {
+	case over(rule.OlderThan, m.Created):
+		return backends.RetainOlder
+	case !end.IsZero() && over(rule.EndedFor, end):
+		return backends.RetainEnded
+	case end.IsZero() && over(rule.UnusedFor, slices.MaxFunc([]time.Time{m.Created, m.Updated, used, since}, time.Time.Compare)):
+		return backends.RetainUnused
+	}
+	return ""
+}
+
+// ended returns since when a memory is known not to hold; zero: it holds. The day that it was
+// said to end on may be long ago.
+func ended(m *backends.Memory, now time.Time) time.Time {
+	switch {
+	case !m.Active():
+		return m.Updated
+	case m.Expired(now):
+		return m.Expires
+	}
+	return time.Time{}
+}
+
+// takeSources has the episodes go that taught a memory which ended and goes, and nothing that
+// stays: that memory kept them out of answers.
+func takeSources(all []*backends.Memory, why map[string]backends.RetainReason, now time.Time) {
+	type message struct{ session, id string }
+	stays := map[message]bool{} // whether something that a message taught stays
+	for _, m := range all {
+		if m.Kind == backends.KindEpisode || why[m.ID] != "" && ended(m, now).IsZero() {
+			continue
+		}
+		for _, id := range m.Origin.MessageIDs {
+			at := message{m.Origin.Session, id}
+			stays[at] = stays[at] || why[m.ID] == ""
+		}
+	}
+	for _, m := range all {
+		for _, id := range m.Origin.MessageIDs {
+			stay, known := stays[message{m.Origin.Session, id}]
+			if m.Kind == backends.KindEpisode && why[m.ID] == "" && known && !stay {
+				why[m.ID] = backends.RetainEnded
+			}
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package keeper
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// Used implements [backends.UseCounter] where uses are counted. A hit
+// counts in the partition of who speaks or in the workspace, whichever holds it.
+func (m *Manager) Used(ctx context.Context, s backends.Scope, hits []backends.Hit) {
+	k := m.keep
+	if !k.counts() {
+		return
+	}
+	k.background.mu.Lock()
+	defer k.background.mu.Unlock()
+	for _, of := range []func(backends.Scope) (backends.Partition, error){backends.Scope.Speaker, Workspace} {
+		_, p, err := k.Resolve(ctx, s, of)
+		if err != nil {
+			continue
+		}
+		if k.uses[p] == nil {
+			k.uses[p] = map[string]int{}
+		}
+		for i := range hits {
+			if hits[i].ID != "" { // else it is not stored yet
+				k.uses[p][hits[i].ID]++
+			}
+		}
+	}
+}
+
+// storeUses stores the uses counted so far. Those that cannot be stored are lost: they are
+// worth less than what they would hold up.
+func (k *Keeper) storeUses(ctx context.Context) error {
+	k.background.mu.Lock()
+	uses := k.uses
+	k.uses = map[backends.Partition]map[string]int{}
+	k.background.mu.Unlock()
+	var errs []error
+	for p, of := range uses {
+		if err := store.OnConflict(ctx, func() error { return k.addUses(ctx, p, of) }); err != nil {
+			errs = append(errs, k.errorf("counting uses in %s: %w", p, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CountedSince returns when uses began to be counted in a partition, the zero time where they
+// are not.
+func (k *Keeper) CountedSince(ctx context.Context, p backends.Partition) (time.Time, error) {
+	m, err := k.mark(ctx, p)
+	if errors.Is(err, backends.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	return m.Since, err
+}
+
+// beginCounting notes when uses began to be counted in a partition.
+func (k *Keeper) beginCounting(ctx context.Context, p backends.Partition) error {
+	_, err := k.mark(ctx, p)
+	if errors.Is(err, backends.ErrNotFound) {
+		err = k.putMark(ctx, p, &mark{Since: k.Now()})
+	}
+	return err
+}
+
+// addUses adds to the counts of the memories of a partition that still exist.
+func (k *Keeper) addUses(ctx context.Context, p backends.Partition, uses map[string]int) error {
+	records, err := k.config.Store.Get(ctx, p, slices.Sorted(maps.Keys(uses))...)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	b := &store.Batch{}
+	for i := range records {
+		r := &records[i]
+		n, _ := r.Uses()
+		SetMeta(&r.Memory, backends.MetaUses, float64(n+uses[r.ID]))
+		SetMeta(&r.Memory, backends.MetaLastUse, k.Now().UTC().Format(time.RFC3339))
+		put := store.Put(r)
+		put.Expect = r.Version
+		b.Mutations = append(b.Mutations, put)
+	}
+	if _, err = k.config.Store.Apply(ctx, p, b); err == nil {
+		err = k.beginCounting(ctx, p)
+	}
+	return err
+}

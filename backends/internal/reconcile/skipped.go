@@ -1,0 +1,162 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/fault"
+	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// Skip decides that a message, or what of it is named, is not learnt from, and why. The
+// response says so.
+func (c *Call) Skip(u *Utterance, what string, reason error) {
+	m := c.Verbatim(c.engine.Kind, u, c.engine.Author)
+	m.Text = c.engine.Keeper.Redact(text.Truncate(what, earlierRunes))
+	c.decisions = append(c.decisions, &node{wanted: backends.OutcomeSkipped, memory: m, err: c.engine.errorf("message %q: %w", u.ID, reason)})
+}
+
+// giveUp decides that a stretch stays as it was said, because the model answered twice without sense:
+// asking again would cost as much, in every process. It returns other errors.
+func (c *Call) giveUp(s *stretch, err error) error {
+	if !errors.Is(err, ask.ErrUnusable) {
+		return err
+	}
+	first := len(c.unlearnt)
+	for _, p := range s.passages {
+		if p.learn {
+			c.unlearnt = append(c.unlearnt, p.Utterance)
+		}
+	}
+	c.Fail(c.unlearnt[first], fmt.Errorf("it is kept as it was said, and not asked about again: %w", err))
+	return nil
+}
+
+// Fail decides that learning from a message failed, and why. The response says so.
+func (c *Call) Fail(u *Utterance, reason error) {
+	c.Skip(u, u.Text, reason)
+	c.decisions[len(c.decisions)-1].wanted = backends.OutcomeFailed
+}
+
+// Unlearnt returns the messages that state something of the stretches that were given up, as they were
+// said.
+func (c *Call) Unlearnt(author string) (out []backends.Memory) {
+	for _, u := range c.unlearnt {
+		if speech.Classify(u.words) == speech.Statement {
+			m := c.Verbatim(c.engine.Kind, u, author)
+			m.Text = u.words
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// media are the parts of messages that say something without a text.
+var media = []string{"image", "audio", "video", "file"}
+
+var errNotDescribed = fmt.Errorf("%w: no Config.Describe says what it shows; set one, or write it into the message", backends.ErrInvalid)
+
+// describe adds to what a message says what its media are, and skips those that cannot be
+// described.
+func (c *Call) describe(ctx context.Context, u *Utterance, m *schema.Message) error {
+	for i, p := range einox.Parts(m) {
+		if !slices.Contains(media, p.Media) {
+			continue
+		}
+		says, err := "", errNotDescribed
+		if c.engine.Describe != nil && i < len(m.UserInputMultiContent) {
+			says, err = c.engine.Describe(ctx, m.UserInputMultiContent[i])
+		}
+		switch {
+		case err == nil:
+			u.Text += "\n[" + p.Media + ": " + says + "]"
+			u.media = append(u.media, p.Reference())
+		case errors.Is(fault.Of(err), backends.ErrInvalid):
+			c.Skip(u, "["+p.Media+"]", err)
+		default:
+			return c.engine.errorf("describing the %s of message %q: %w", p.Media, u.ID, fault.Of(err))
+		}
+	}
+	return nil
+}
+
+var errPlanted = errors.New("text that was pasted or quoted asks to remember it, and nobody says it")
+
+var (
+	// instruction is how a text asks a memory to keep or to drop something.
+	instruction = regexp.MustCompile(`(?i)\b(remember|memori[sz]e|keep in mind|from now on|(ignore|forget|disregard) (all|any|that|the|everything|previous|your)|(save|store|record|note|add) (that|this|the following|to (your |the )?memory))\b|记住|记下|牢记|记得|忘记|忘掉|忽略|从现在(起|开始)|(写入|存入)记忆`)
+	sentences   = regexp.MustCompile(`[。！？!?;；]+|\.\s`)
+	words       = regexp.MustCompile(`\p{Han}|[\p{L}\p{N}]+`)
+)
+
+// planted reports whether a statement repeats an instruction in what messages only paste or
+// quote, more than it repeats what they say themselves: at least half of its words are
+// there.
+func planted(statement string, from []*Utterance) bool {
+	return slices.ContainsFunc(from, func(u *Utterance) bool {
+		own, _, instructions := divide(u.Text)
+		n := share(statement, instructions)
+		return n >= 0.5 && n > share(statement, own)
+	})
+}
+
+// longMessage is from how many bytes on the lines in the middle of a message count as
+// pasted: who pastes a document says what it is about before or after it.
+const longMessage = 3000
+
+// introduces opens what is pasted behind it: a request about a text, or a colon.
+var introduces = regexp.MustCompile(`(?i)\b(this|these|the following|below)\b|这|以下|下面|[:：]$`)
+
+// divide returns what a message says itself, and what it pastes or quotes that asks to
+// remember something: lines that begin with >, that stand between fences, or behind a request
+// about them; of the middle of a long message the sentences that ask.
+func divide(message string) (own, pasted, instructions string) {
+	lines, fenced, opened := strings.Split(message, "\n"), false, false
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		fence := strings.HasPrefix(line, "```") || strings.HasPrefix(line, `"""`)
+		switch {
+		case fence, fenced, opened, strings.HasPrefix(line, ">"):
+			pasted += line + "\n"
+		case len(message) > longMessage && i > 0 && i < len(lines)-1:
+			for _, s := range sentences.Split(line, -1) {
+				if instruction.MatchString(s) {
+					instructions += s + "\n"
+				}
+			}
+		default:
+			own += line + "\n"
+			opened = introduces.MatchString(line) && (speech.Classify(line) == speech.Question || strings.HasSuffix(line, ":") || strings.HasSuffix(line, "："))
+		}
+		fenced = fenced != fence
+	}
+	if instruction.MatchString(pasted) {
+		instructions += pasted
+	}
+	return own, pasted, instructions
+}
+
+// share returns how many of a statement's words a text has, 0 to 1.
+func share(statement, in string) float64 {
+	all, found := words.FindAllString(strings.ToLower(statement), -1), 0
+	in = strings.ToLower(in)
+	for _, w := range all {
+		if strings.Contains(in, w) {
+			found++
+		}
+	}
+	return float64(found) / float64(max(1, len(all)))
+}

@@ -1,0 +1,150 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// A small model copies what it is shown: known statements, answers of the assistant, its example.
+// So it is shown only what users state, and it only adds.
+
+// smallRules are all that a small model is told, at most 250 tokens.
+var smallRules = map[backends.Language]string{
+	backends.English: `You write down what a user says about themselves, for later. Answer with one line of JSON for each thing that the numbered messages state:
+{"n":0,"fact":"The user ..."}
+Each fact is one full sentence that begins with "The user", keeps all names, numbers and days of its message, and adds nothing to it. Where a message states nothing of the user, answer {"n":0,"fact":""}.
+
+Example
+0 I moved to Rome in May with my brother Tom, who is a cook.
+1 It was so cold in here!
+Answer:
+{"n":0,"fact":"The user moved to Rome in May with their brother Tom."}
+{"n":0,"fact":"The user's brother Tom is a cook."}
+{"n":1,"fact":""}`,
+	backends.Chinese: `你负责记下用户说的关于自己的事，以后要用。编号的消息里说到的每件事，用一行 JSON 回答：
+{"n":0,"fact":"用户……"}
+每条是以“用户”开头的一句完整的中文，保留消息里的名字、数字和日期，不添加任何内容。没有说到用户的消息，回答 {"n":0,"fact":""}。
+
+例子
+0 我五月和我哥哥小明一起搬到了大连，他是厨师。
+1 这里真冷啊！
+回答：
+{"n":0,"fact":"用户五月和哥哥小明一起搬到了大连。"}
+{"n":0,"fact":"用户的哥哥小明是厨师。"}
+{"n":1,"fact":""}`,
+}
+
+// smallEnd asks for the answer, behind the messages.
+var smallEnd = map[backends.Language]string{backends.English: "Answer:", backends.Chinese: "回答："}
+
+// smallQuestion returns what a small model is asked about a stretch: a line for each message, with
+// the sentences that state something, behind the question of the assistant that they answer. It is
+// nil where users state nothing. An order, or a limit, is kept in the user's words where the model
+// is known to be small.
+func (c *Call) smallQuestion(s *stretch) *ask.Small {
+	var lines []string
+	n, before := 0, ""
+	if last := len(s.earlier) - 1; last >= 0 && s.earlier[last].Role != string(schema.User) {
+		before = lastLine(s.earlier[last].text)
+	}
+	for _, p := range s.passages {
+		switch {
+		case p.Role != string(schema.User):
+			before = lastLine(p.text)
+		case p.learn && !p.silent:
+			stated, orders := speech.Stated(p.text)
+			if p.insists && len(orders) == 0 { // it may answer
+				stated = []string{p.text}
+				if before != "" {
+					lines = append(lines, "assistant: "+text.Middle(oneLine(before), earlierRunes))
+				}
+			}
+			if len(stated) > 0 {
+				lines = append(lines, fmt.Sprint(n, " ", oneLine(strings.Join(stated, " "))))
+			}
+			for i := range orders {
+				if m := c.Verbatim(c.engine.Kind, p.Utterance, c.engine.Author); c.engine.Model.Small() {
+					m.Text, m.Standing = orders[i], true
+					_ = c.engine.Complete(&m, &Operation{}) // it says nothing more
+					c.Add(m)
+				}
+			}
+		}
+		if p.learn {
+			n++
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return &ask.Small{System: smallRules[c.Language], User: strings.Join(append(lines, smallEnd[c.Language]), "\n")}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// coverage is how much of the words of a small model's statement stand in its messages.
+// Of 1,207 statements that a strong model wrote about turns of LoCoMo 25 % have less, so that only
+// small models are held to it.
+const coverage = 0.65
+
+var (
+	errSilent   = errors.New("nobody states it: its messages only greet, thank or ask")
+	errInvented = errors.New("too few of its words stand in the messages")
+)
+
+// guard takes back a statement that only silent messages teach, where the question is Strict, and one
+// of a small model that few of their words stand in.
+func (c *Call) guard(q *Question, op *Operation, asked *ask.Small) {
+	if op.small { // it was shown nothing that it could end
+		if op.Index = None; op.Verb == Supersede {
+			op.Verb = Add
+		} else if op.Verb != Add {
+			op.Verb, op.Text = Nothing, ""
+		}
+	}
+	if op.Verb != Add && op.Verb != Supersede || len(op.from) == 0 || c.repeats(op) {
+		return
+	}
+	first, reason := op.from[0], error(nil)
+	if unshown := func(u *Utterance) bool { return u.Role != string(schema.User) || u.silent || !u.learn }; op.small {
+		if op.from = slices.DeleteFunc(op.from, unshown); len(op.from) == 0 { // a wrong number
+			op.from = slices.DeleteFunc(slices.Clone(c.said), unshown)
+		}
+	}
+	switch {
+	case op.small && !c.covered(op.Text, asked.User):
+		reason = errInvented
+	case q.Strict && !slices.ContainsFunc(op.from, func(u *Utterance) bool { return !u.silent }),
+		op.small && speech.Classify(op.Text) != speech.Statement:
+		reason = errSilent
+	}
+	if reason != nil {
+		c.Skip(first, op.Text, reason)
+		*op = Operation{Verb: Nothing, Index: None} // it keeps its place
+	}
+}
+
+// covered reports whether most content words of a statement, or words for the same things, were said.
+// A statement in another script always counts as covered.
+func (c *Call) covered(statement, said string) bool {
+	isHan := func(r rune) bool { return unicode.Is(unicode.Han, r) }
+	if strings.ContainsFunc(statement, isHan) != strings.ContainsFunc(said, isHan) {
+		return true
+	}
+	words := c.engine.Keeper.Ranker().Words()
+	all := words.Of(statement)
+	return float64(len(words.Asked(all, said))) >= coverage*float64(len(all))
+}

@@ -1,0 +1,155 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jsontext
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/einox"
+)
+
+// Servers that do not know how a model calls tools, and models that were not made for it, print
+// calls into the text of an answer: in tags, in fences, bare. What all have is the name of a tool.
+
+const (
+	// callFrame is what stands around a call: a fence, a tag of any name, Mistral's and Phi's words.
+	callFrame = "(?:`{3}\\w*|<[\\w|:-]{2,30}>|<\\|\\w{2,30}\\|?>|\\[[A-Z_]{2,20}\\]|functools)\\s*"
+	// callHead is within how many bytes of a call its tool is named.
+	callHead = 160
+)
+
+var (
+	callObject = regexp.MustCompile(`(?:\[\s*)*\{\{?\s*["']?\w+["']?\s*:`)
+	callEnd    = regexp.MustCompile("\\s*(?:</|```|<\\||\n\\{|$)")
+	framed     = regexp.MustCompile("(?:" + callFrame + ")+$")
+	// taggedCall is a call of Qwen3-Coder, or of MiniMax.
+	taggedCall = regexp.MustCompile(`(?s)<(?:function=|invoke name=)["']?([\w.-]+)["']?>(.*?)</(?:function|invoke)>`)
+	parameter  = regexp.MustCompile(`(?s)<parameter(?:=| name=)["']?([\w.-]+)["']?>\n?(.*?)\n?</parameter>`)
+
+	startsCall = regexp.MustCompile("^(?:" + callFrame + `|[\[\s]*\{|<(?:function=|invoke ))`)
+	// unfinished is what may become a call.
+	unfinished = regexp.MustCompile("(?s)^(?:" + callFrame + ")*(?:|`{1,3}\\w*|</?[\\w|/= \"'-]{0,40}|\\[/?[A-Z_]{0,20}|" +
+		`\[\s*|[\[\s]*\{\{?\s*["']?(?:\w*|(?:name|tool|tool_name|function|type|action|tool_calls?|arguments|parameters)["']?\s*(?::.{0,160})?)` + ")$")
+)
+
+// Printed returns the calls of the named tools that an assistant printed as text, with their
+// arguments as JSON, and what the text says in front of them: what follows was said before
+// the tool answered. Other tools' calls are text, and what stands in a thought is none. JSON
+// with the name of a tool that cannot be read is no call, and is not said either.
+func Printed(s string, tools []string) (calls []schema.FunctionCall, said string) {
+	if !namesAny(s, tools) {
+		return nil, s
+	}
+	text, first := taggedCall.ReplaceAllStringFunc(s, plainCall), -1
+	for at := 0; ; {
+		next := callObject.FindStringIndex(text[at:])
+		if next == nil {
+			break
+		}
+		start := at + next[0]
+		v, length := printedValue(text[start:])
+		found := callsIn(v, tools)
+		if at += next[1]; len(found) == 0 && (v != nil || !namesAny(text[start:start+length], tools)) || inThought(text, start) {
+			continue
+		}
+		calls, at = append(calls, found...), start+length
+		if first < 0 {
+			first = start
+		}
+	}
+	if first < 0 {
+		return nil, s
+	}
+	return calls, strings.TrimSpace(framed.ReplaceAllString(text[:first], ""))
+}
+
+func namesAny(s string, tools []string) bool {
+	return slices.ContainsFunc(tools, func(name string) bool { return strings.Contains(s, name) })
+}
+
+func inThought(s string, at int) bool {
+	return slices.ContainsFunc(einox.Asides(s), func(a [2]int) bool {
+		return a[0] <= at && at < a[1] && !strings.HasPrefix(s[a[0]:], "<tool_call")
+	})
+}
+
+// plainCall returns a call in tags as JSON.
+func plainCall(s string) string {
+	arguments, call := map[string]any{}, taggedCall.FindStringSubmatch(s)
+	for _, p := range parameter.FindAllStringSubmatch(call[2], -1) {
+		var v any = p[2]
+		_ = json.Unmarshal([]byte(p[2]), &v) // else it is a text
+		arguments[p[1]] = v
+	}
+	if len(arguments) == 0 {
+		return `{"name":"` + call[1] + `","arguments":` + call[2] + `}`
+	}
+	b, _ := json.Marshal(map[string]any{"name": call[1], "arguments": arguments}) // texts, and what was JSON
+	return string(b)
+}
+
+// printedValue returns the JSON with which a text begins, and its length; nil where it cannot be
+// read. Small models lose count of its braces.
+func printedValue(s string) (v any, length int) {
+	d := json.NewDecoder(strings.NewReader(s))
+	if d.Decode(&v) == nil {
+		return v, int(d.InputOffset())
+	}
+	length = callEnd.FindStringIndex(s)[0]
+	for _, missing := range []string{"", "}", "}}"} {
+		if v, err := Parse(s[:length] + missing); err == nil {
+			return v, length
+		}
+	}
+	return nil, length
+}
+
+// callsIn returns the calls in a value.
+func callsIn(v any, tools []string) (out []schema.FunctionCall) {
+	m, _ := v.(map[string]any)
+	for _, key := range []string{"name", "tool", "tool_name", "function", "action"} {
+		if name, _ := m[key].(string); slices.Contains(tools, name) {
+			return []schema.FunctionCall{callOf(name, argumentsOf(m))}
+		}
+	}
+	for _, child := range Inside(v) {
+		if slices.Contains(tools, child.Name) {
+			out = append(out, callOf(child.Name, child.Value))
+		} else {
+			out = append(out, callsIn(child.Value, tools)...)
+		}
+	}
+	return out
+}
+
+func argumentsOf(call map[string]any) any {
+	for _, key := range []string{"arguments", "parameters", "args", "input", "action_input"} {
+		if v := call[key]; v != nil {
+			return Parsed(v)
+		}
+	}
+	return map[string]any{}
+}
+
+func callOf(name string, arguments any) schema.FunctionCall {
+	b, _ := json.Marshal(arguments) // was decoded from JSON
+	return schema.FunctionCall{Name: name, Arguments: string(b)}
+}
+
+// MayPrint returns where in a text, of which more may come, a printed call of one of the tools
+// may begin; its length where nowhere.
+func MayPrint(s string, tools []string) int {
+	for at := range s {
+		if strings.IndexByte("`<[{", s[at]) >= 0 && (unfinished.MatchString(s[at:]) ||
+			startsCall.MatchString(s[at:]) && namesAny(s[at:min(len(s), at+callHead)], tools)) {
+			return at
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,34 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package text
+
+import (
+	"crypto/sha256"
+	"strconv"
+
+	"github.com/google/uuid"
+)
+
+// HashKey returns 16 bytes that follow from the parts, the first of which says what they are.
+func HashKey(parts ...string) string {
+	sum := hash(parts...)
+	return string(sum[:])
+}
+
+// HashID returns a UUID of version 8 (RFC 9562) that follows from the parts.
+func HashID(parts ...string) string {
+	id := uuid.UUID(hash(parts...))
+	id[6] = id[6]&0x0f | 0x80
+	id[8] = id[8]&0x3f | 0x80
+	return id.String()
+}
+
+func hash(parts ...string) (sum [16]byte) {
+	h := sha256.New()
+	for _, part := range parts {
+		_, _ = h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	copy(sum[:], h.Sum(nil))
+	return sum
+}
