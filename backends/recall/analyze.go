@@ -28,14 +28,14 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// reader turns texts into index terms: the words of UAX #29, folded in width (NFKC)
-// and case, without the stop words of their language, and stemmed. Scripts without
-// spaces between words have no boundaries to split at, and Hangul attaches particles
-// to its words: there each character is a term, and each pair of neighbours. Queries
-// and memories are read alike, so that both meet.
+// reader turns texts into index terms. It splits a text into the words of UAX #29, folds their
+// width (NFKC) and case, drops the stop words of their language and stems the rest. Some scripts
+// have no spaces between words, and Hangul attaches particles to its words: there each character is
+// a term, and each pair of neighbours. A reader treats queries and memories alike, so that both
+// meet.
 //
-// A reader remembers the term of each word that it met, which saves most of the time
-// of a load. It is not safe for concurrent use.
+// A reader remembers the term of each word that it met, which saves most of the time of a load. It
+// is not safe for concurrent use.
 type reader struct {
 	analyzer   *analyzer
 	vocabulary *vocabulary
@@ -57,7 +57,7 @@ func (a *analyzer) count(texts ...string) (terms []queryTerm, length int) {
 	return a.counted(func(r *reader) bag { return r.read(texts...) })
 }
 
-// counted is count of what read analyses with one of the readers.
+// counted counts the terms of the bag that read makes with one of the readers.
 func (a *analyzer) counted(read func(*reader) bag) (terms []queryTerm, length int) {
 	r, _ := a.readers.Get().(*reader)
 	if r == nil || len(r.vocabulary.terms) > mostRemembered {
@@ -72,7 +72,7 @@ func (a *analyzer) counted(read func(*reader) bag) (terms []queryTerm, length in
 	return terms, int(found.length)
 }
 
-// noTerm is the number of a word that is not indexed.
+// noTerm is the number of a word that stays out of the index.
 const noTerm = -1
 
 func newReader(a *analyzer, v *vocabulary) *reader {
@@ -82,21 +82,20 @@ func newReader(a *analyzer, v *vocabulary) *reader {
 // termCount is a term of a text, by its number, and how often it occurs there.
 type termCount struct{ term, count int32 }
 
-// bag is an analysed text: its distinct terms in order of first appearance. That of a memory
+// bag is an analysed text: its distinct terms in order of first appearance. The bag of a memory
 // counts in halves.
 type bag struct {
 	terms  []termCount
 	length int32 // terms, repeats included
 }
 
-// whole is how many halves a term counts that is no keyword.
+// whole is how many halves a term counts, unless it is a keyword.
 const whole = 2
 
-// indexed returns the texts of a memory that are searched: who said it, when it was said,
-// when it helps, and what it says. When it helps counts twice: a question describes the
-// situation that its author is in, and resembles a description of that situation more than
-// it resembles the advice. Its date counts half, and so do keywords of a fact, which only stand
-// for other words of it.
+// indexed returns the texts of a memory that a search looks at: who said it, when it was said, when
+// it helps, and what it says. WhenToUse counts twice: a question describes the situation that its
+// author is in, and resembles a description of that situation more than it resembles the advice.
+// The date counts half, and so do the keywords of a fact, which only stand for other words of it.
 func indexed(m *backends.Memory) (texts, halves []string) {
 	if m.Kind.Traits().Keywords {
 		return []string{m.Origin.Speaker, theUser.ReplaceAllString(m.Text, "")}, []string{spokenDate(m), m.WhenToUse}
@@ -104,10 +103,10 @@ func indexed(m *backends.Memory) (texts, halves []string) {
 	return []string{m.Origin.Speaker, m.WhenToUse, m.WhenToUse, m.Text}, []string{spokenDate(m)}
 }
 
-// theUser opens most facts, and finds none: who asks about users asks for others.
+// theUser opens most facts, and is cut off: a query that asks about users asks for others.
 var theUser = regexp.MustCompile(`^(?:The user(?:'s)? |用户)`)
 
-// memory analyses what is searched of a memory, and counts it in halves.
+// memory analyses the searched texts of a memory, and counts them in halves.
 func (r *reader) memory(m *backends.Memory) bag {
 	texts, halves := indexed(m)
 	r.scan(texts...)
@@ -116,10 +115,10 @@ func (r *reader) memory(m *backends.Memory) bag {
 	return r.count(full)
 }
 
-// spokenDate returns the month in which a memory was observed, in UTC and as a question would
-// name it, in Chinese order too where the text holds Han characters. The day has no part in it:
-// "17 times 23" would find what was said on a 23rd; days are the dates signal's. It is empty where the
-// time is not known, and for kinds without a day: see [backends.KindTraits].
+// spokenDate returns the month in which a memory was observed, in UTC and as a question would name
+// it, in Chinese order too where the text holds Han characters. It leaves out the day: "17 times
+// 23" would find what was said on a 23rd. Days belong to the signal dates. The result is empty
+// where the time is unknown, and for timeless kinds: see [backends.KindTraits].
 func spokenDate(m *backends.Memory) string {
 	if m.Kind.Traits().Timeless || m.Observed.IsZero() {
 		return ""
@@ -166,8 +165,8 @@ func isASCII(s string) bool {
 }
 
 // count counts the terms of the sequence, each of the first so many as [whole], the rest as one.
-// It uses a hash table of more than twice as many cells: the numbers of terms are hashes
-// already, because those of frequent terms are small.
+// Its hash table has more than twice as many cells. The numbers of terms serve as hashes, because
+// frequent terms have small numbers.
 func (r *reader) count(full int) bag {
 	size := 1 << bits.Len(uint(2*len(r.sequence)))
 	r.cells = slices.Grow(r.cells[:0], size)[:size]
@@ -189,11 +188,11 @@ func (r *reader) count(full int) bag {
 	return bag{terms: slices.Clone(r.counted), length: int32(len(r.sequence) + (whole-1)*full)}
 }
 
-// folded adds the terms of a text that is folded in width, in order. It finds the words
-// that UAX #29 finds in ordinary text, in one pass for all scripts, and divides names at the
-// points, colons and underscores that join them there.
+// folded adds the terms of a text whose width is folded, in order. It finds the words that UAX #29
+// finds in ordinary text, in one pass for all scripts. It divides names at the points, colons and
+// underscores by which UAX #29 joins them.
 func (r *reader) folded(text string) {
-	word, before := -1, -1 // where the word under way begins, and the character before; -1: there is none
+	word, before := -1, -1 // where the word under way begins, and the character before; -1: none
 	var size int
 	for at := 0; at < len(text); at += size {
 		c := rune(text[at])
@@ -274,7 +273,7 @@ const (
 	letter
 	digit
 	mark      // continues a word
-	character // of a script without spaces, or of Hangul
+	character // of a script that writes words together, or of Hangul
 )
 
 func classOf(c rune) class {
@@ -297,8 +296,7 @@ func classOf(c rune) class {
 	return separator
 }
 
-// isUnspaced reports whether c is of a script that is not written as words between
-// spaces, or of Hangul.
+// isUnspaced reports whether c is of a script that writes its words together, or of Hangul.
 func isUnspaced(c rune) bool {
 	switch {
 	case c < 0x0E00:
@@ -327,8 +325,8 @@ func joins(c rune, before, after string) bool {
 	return false
 }
 
-// maxTerm is the longest term in bytes. Of a longer word (a checksum, an encoded
-// file) the beginning is enough.
+// maxTerm is the longest term in bytes. A longer word (a checksum, an encoded file) counts by its
+// beginning.
 const maxTerm = 256
 
 // analyzer maps words to index terms. It is safe for concurrent use.
@@ -340,11 +338,10 @@ type analyzer struct {
 	readers   sync.Pool           // of *reader, for count
 }
 
-// language says which words of one script are stop words and how its words are
-// stemmed. The script alone decides the language: a question is too short to guess
-// by, and a wrong guess on one side only would keep a question from its answer. So
-// Latin text is stemmed as English (Porter 1980) and Cyrillic as Russian; scripts
-// without an entry keep their words as they are.
+// language says which words of one script are stop words and how its words are stemmed. The script
+// alone decides the language: a question is too short to guess by, and a wrong guess on one side
+// only would keep a question from its answer. So Latin text gets the stems of English (Porter 1980)
+// and Cyrillic text the stems of Russian. Words of scripts that are missing here stay as they are.
 type language struct {
 	script *unicode.RangeTable
 	stop   analysis.TokenMap

@@ -14,8 +14,8 @@ import (
 	"github.com/viterin/vek/vek32"
 )
 
-// unrelated are sentences of which none has to do with another one, in two languages: an
-// embedder shows by them what it makes of texts that are not related.
+// unrelated are sentences about different things, in two languages. By their cosines an embedder
+// shows how it rates unrelated texts.
 var unrelated = [2][]string{
 	{
 		"The train leaves at nine.", "Water boils at one hundred degrees.", "The committee approved the budget.", "A triangle has three sides.",
@@ -29,22 +29,22 @@ var unrelated = [2][]string{
 
 // scale says what cosines mean, for an embedder and a language.
 type scale struct {
-	usual   float64 // of two texts that are not related
-	related float64 // from here on two texts are
+	usual   float64 // of two unrelated texts
+	related float64 // two texts with this cosine or more are related
 }
 
-// above returns what of a cosine lies above a value: 0 up to it, 1 at 1.
+// above returns the share of the way from a value to 1 that a cosine covers: 0 up to the value.
 func above(value, cosine float64) float64 { return max(0, (cosine-value)/(1-value)) }
 
-// scales are those of an embedder, one for each language of the unrelated sentences.
+// scales holds the scales of an embedder, one for each language of the unrelated sentences.
 type scales [len(unrelated)]scale
 
-// highest is the highest cosine of a scale: equal texts are related whatever the embedder.
+// highest bounds the cosines of a scale: equal texts are related for every embedder.
 const highest = 0.99
 
-// newScales makes them by the vectors of these sentences, one language after the other:
-// what is usual is the mean of their cosines, and three standard deviations above it texts
-// are related.
+// newScales makes the scales of the vectors of these sentences, one language after the other. The
+// usual cosine is the mean of their cosines. Texts are related from three standard deviations above
+// it.
 func newScales(vectors [][]float32) *scales {
 	var s scales
 	for i := range s {
@@ -63,9 +63,9 @@ func newScales(vectors [][]float32) *scales {
 	return &s
 }
 
-// embedScaled sets the vectors of a query and of what a Rewriter made of it, and their scale, which
-// the first query of a process asks for in the same request. For an embedder that is too slow for so
-// many texts the scales are asked for beside the searches, with the time that storing has.
+// embedScaled sets the vectors of a query and of its parts by a Rewriter, and their scale. The
+// first query of a process asks for the scales in the same request. If an embedder is too slow
+// for so many texts, it is asked for the scales beside the searches, with the timeout of storing.
 func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 	known, texts := r.scales.Load(), []string(nil)
 	for _, question := range q.questions {

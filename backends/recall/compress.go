@@ -16,18 +16,18 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// With more than compressFrom vectors of at least compressDim components a partition keeps
-// codes in their place: what a vector has beside the centre of the partition, in numbers from
-// 0 to 15. A search estimates all cosines by the highest bits, those of the best by the
-// numbers, and reads the vectors of what is left from the store. The estimates are those of
-// RaBitQ (Gao and Long, 2024): the product of a query with a code is to that with the vector as
-// the product of the vector with its code is to its square.
+// With more than compressFrom vectors of at least compressDim components a partition replaces them
+// by codes. A code holds the difference between a vector and the centre of the partition, in
+// numbers from 0 to 15. A search estimates all cosines by the highest bits and the cosines of the
+// best by the numbers. Then it reads the vectors of the remaining candidates from the store. The
+// estimates follow RaBitQ (Gao and Long, 2024): query·code is to query·vector as vector·code is to
+// vector·vector.
 const (
 	compressFrom = 20_000 // below it vectors take at most 120 MB, of 1,536 components
 	compressDim  = 256    // shorter ones are small, and their signs say little
-	// codeStep is the step of the quantiser with 16 levels that loses least of a normal
-	// variable, in standard deviations, probeStep that of the one with 7 (Max, Quantizing for
-	// Minimum Distortion, 1960).
+	// codeStep is the step of the quantiser with 16 levels that loses least of a normal variable,
+	// in standard deviations. probeStep is the same for 7 levels (Max, Quantizing for Minimum
+	// Distortion, 1960).
 	codeStep, middle, probeStep = 0.335, 7.5, 0.651
 	// centreOf is how many memories, the oldest, make the centre: it stays while newer ones
 	// come and go, and is the same on every store.
@@ -36,21 +36,21 @@ const (
 	mixed = 16
 )
 
-// Estimates are off by roughError and fineError, of the deviation of the products of vectors
-// that are not related: √(π/2 - 1) for the signs of normal variables, with 0.21 for a probe,
-// and 0.107 for the quantiser. doubts such errors are reckoned with.
+// Estimates are off by roughError and fineError, as shares of the deviation of products with
+// unrelated vectors. For the signs of normal variables the error is √(π/2 - 1), with 0.21 for a
+// probe; for the quantiser it is 0.107. A search allows for doubts such errors.
 const (
 	roughError, fineError, doubts = 0.79, 0.11, 4.5
-	mostFine                      = 8192 // candidates that are estimated by numbers, at most
-	mostRead                      = 512  // vectors that are read beside those of the pool, at most
+	mostFine                      = 8192 // candidates to estimate by numbers, at most
+	mostRead                      = 512  // vectors to read beside the pool, at most
 )
 
-// code is what is kept of a vector.
+// code is the compressed form of a vector.
 type code struct {
 	signs   []uint64 // a bit a component: whether it is above the centre
 	numbers []byte   // two components each
 	rough   float32  // times the product with the signs: the product with the vector
-	fine    float32  // the same of the numbers
+	fine    float32  // the same for the numbers
 	base    float32  // product with the centre
 }
 
@@ -146,14 +146,14 @@ func (c *encoder) encode(vector []float32) *code {
 
 func level(x float32) int32 { return max(0, min(15, int32(x))) }
 
-// probe is a query as codes are compared with it.
+// probe is a query in the form in which it is compared with codes.
 type probe struct {
 	offset float64     // product with the centre
-	spread float64     // deviation of the products with vectors that are not related
-	beside []float32   // what it has beside the centre
-	sum    float32     // of that
+	spread float64     // deviation of the products with unrelated vectors
+	beside []float32   // its difference from the centre
+	sum    float32     // of the components of beside
 	bits   [][3]uint64 // the same in numbers from -3 to 3, in two's complement, lowest bits first
-	step   float64     // what 1 stands for there
+	step   float64     // the value of 1 in bits
 	steps  int         // sum of these numbers
 }
 
@@ -184,7 +184,7 @@ func (p *probe) rough(c *code) float64 {
 	return p.cosine(c, float64(c.rough)*p.step*float64(2*product-p.steps))
 }
 
-// fine estimates it by the numbers.
+// fine estimates the same cosine by the numbers.
 func (p *probe) fine(c *code) float64 {
 	var even, odd float32
 	for i, two := range c.numbers {
@@ -194,14 +194,14 @@ func (p *probe) fine(c *code) float64 {
 	return p.cosine(c, float64(c.fine*(even+odd-middle*p.sum)))
 }
 
-// sampled reports whether a memory is one of about so many by which estimates are judged. It
-// depends on what is stored alone.
+// sampled reports whether a memory belongs to a sample of about 512, by which estimates are judged.
+// The choice depends on stored data alone.
 func (d *doc) sampled(of int) bool {
 	const many, golden = 512, 0x9E3779B97F4A7C15 // Knuth, The Art of Computer Programming, 6.4
 	return (d.code.signs[0]^uint64(d.time))*golden>>(64-bits.Len(uint(of/many))) == 0
 }
 
-// sample is what rough estimates have above fine ones.
+// sample says how far rough estimates lie above fine ones.
 type sample struct{ n, excess, squares float64 }
 
 func (s *sample) add(rough, fine float64) {
@@ -212,8 +212,8 @@ func (p *probe) cosine(c *code, beside float64) float64 {
 	return max(0, p.offset+float64(c.base)+beside)
 }
 
-// narrow leaves the candidates that may be among the best of the size of a pool. Their cosines
-// and those beside them are exact then.
+// narrow leaves the candidates that may be among the best of a pool. Their cosines are exact then,
+// and so are the cosines of their neighbours.
 func (r *Ranker) narrow(ctx context.Context, p backends.Partition, f *field, q *query, attainable float64, pool int) error {
 	if f.probe == nil {
 		return nil
@@ -227,7 +227,7 @@ func (r *Ranker) narrow(ctx context.Context, p backends.Partition, f *field, q *
 	return r.measure(ctx, p, q, f)
 }
 
-// involved returns the slots of the candidates that have a vector, and of those beside them.
+// involved returns the slots of the candidates that have a vector, and of their neighbours.
 func (f *field) involved() []int32 {
 	var slots []int32
 	for _, slot := range f.slots {
@@ -245,8 +245,8 @@ func (f *field) involved() []int32 {
 	return slices.Compact(slots)
 }
 
-// keep leaves the candidates that may be among the best of a number where cosines may be
-// off by a doubt, and so many more at most.
+// keep leaves the best candidates, size of them, for cosines that may be off by a doubt, and at
+// most more others.
 func (f *field) keep(q *query, attainable float64, size, more int, doubt float64) {
 	kept := f.fuse(q, attainable, topK{size: size, more: more, beyond: vectorWeight * doubt / f.cosines.deviation}, doubt)
 	f.slots = f.slots[:0]
@@ -257,8 +257,8 @@ func (f *field) keep(q *query, attainable float64, size, more int, doubt float64
 	}
 }
 
-// measure replaces the estimates by the cosines with the vectors that are stored. What changed
-// there since the index was refreshed keeps its estimate.
+// measure replaces the estimates by cosines with the stored vectors. A memory that changed since
+// the index was refreshed keeps its estimate.
 func (r *Ranker) measure(ctx context.Context, p backends.Partition, q *query, f *field) error {
 	slots, ids := f.involved(), []string{}
 	for _, slot := range slots {

@@ -16,30 +16,30 @@ import (
 	"github.com/einomem/einomem/internal/period"
 )
 
-// How much the time of a memory counts for a query that names one. These are round numbers on
-// a plateau: each halved or doubled moves recall@5 of the 90 questions of LoCoMo that name a day
-// or a month, asked as "yesterday" or "last month", by at most 4 points.
+// How much the time of a memory counts for a query that names one. These are round numbers on a
+// plateau, measured on the 90 questions of LoCoMo that name a day or a month, asked as "yesterday"
+// or "last month". Each number halved or doubled moves recall@5 there by at most 4 points.
 const (
 	timeTerm  = 0.25 // a time against a word that as many memories have
-	timeAlone = 0.5  // the same where the query asks for nothing else
+	timeAlone = 0.5  // the same where the query asks for a time alone
 	timeWords = 0.3  // the words by which the query names a time, where memories are of it
-	weekAfter = 0.5  // a memory of the week after: what happened is reported some days later
+	weekAfter = 0.5  // a memory of the week after: people report some days later
 )
 
 const (
 	aWeek     = int64(7 * 24 * time.Hour)
-	maxTimed  = 1 << 10 // bytes of a query that are looked through for times: see shorten
+	maxTimed  = 1 << 10 // bytes of a query to look through for times: see shorten
 	datesName = "dates"
 )
 
 // span is a stretch of time that a query names.
 type span struct {
 	from, until int64       // Unix nanoseconds
-	text        string      // by which the query names it
-	words       []queryTerm // of it
+	text        string      // the words of the query for it
+	words       []queryTerm // the terms of text
 }
 
-// spans returns the times that a query names, as they are meant now.
+// spans returns the times that a query names, as they are meant at the current time.
 func (r *Ranker) spans(text string) []span {
 	var out []span
 	if r.signals.dates {
@@ -54,7 +54,7 @@ func (r *Ranker) spans(text string) []span {
 }
 
 func newSpan(from, until time.Time) span {
-	return span{from: max(nanos(from), math.MinInt64+1), until: nanos(until)} // no memory is of no time
+	return span{from: max(nanos(from), math.MinInt64+1), until: nanos(until)} // math.MinInt64 stays free for memories whose time is unknown
 }
 
 // namesTime reports whether a query names a time, or a month in other words.
@@ -62,7 +62,7 @@ func (r *Ranker) namesTime(q *query) bool {
 	return len(q.spans) > 0 || slices.ContainsFunc(q.terms, func(t queryTerm) bool { return slices.Contains(r.analyzer.months, t.text) })
 }
 
-// onlyTimes reports whether a query says nothing beside the times that it names.
+// onlyTimes reports whether a query asks for the times that it names and for little else.
 func (r *Ranker) onlyTimes(text string, named []span) bool {
 	text = norm.NFKC.String(text)
 	for i := range named {
@@ -102,9 +102,10 @@ func (s *scratch) ofTheTime(d *doc) float64 {
 	return most
 }
 
-// date sets the times of the query that memories are of, and returns these memories, by slot, and the
-// terms of the query. Words that name these times count less, and so do all terms where the query asks for
-// nothing else. A time that no memory is of is none: "Who read 1984?" may ask for a book.
+// date sets the times of the query that memories are of, and returns these memories, by slot, and
+// the terms of the query. Words that name these times count less, and so do all terms where the
+// query asks for a time alone. A time must have memories to count: "Who read 1984?" may ask for a
+// book.
 func (x *index) date(q *query, s *scratch) (terms []queryTerm, of []int32) {
 	s.spans = s.spans[:0]
 	for _, named := range q.spans {
@@ -138,8 +139,8 @@ func namedBy(spans []span, t queryTerm) bool {
 	})
 }
 
-// datesLast puts the terms that name a time behind the others. One that is only in the date of a memory
-// finds none, and no single character does: 月 is in every month.
+// datesLast puts the terms that name a time behind the others. A memory that has such a term
+// in its date alone is not found by it. A single character finds none: 月 is in every month.
 func (r *Ranker) datesLast(q *query, terms []weighedTerm) {
 	for i := range terms {
 		word := terms[i].words[0]
@@ -153,8 +154,9 @@ func (r *Ranker) datesLast(q *query, terms []weighedTerm) {
 	slices.SortStableFunc(terms, func(a, b weighedTerm) int { return cmp.Compare(min(a.least, 1), min(b.least, 1)) })
 }
 
-// addTime adds to the scores of the memories of a time: it is a term, which they hold. It finds none by
-// itself, unless the query asks for nothing else: "the weather in March" would bring all of March.
+// addTime adds to the scores of the memories of a time, as for a term that they hold. A time raises
+// memories that other words found. Only a query for a time alone finds memories by it: "the weather
+// in March" would bring all of March.
 func (x *index) addTime(q *query, s *scratch, of []int32) {
 	weight := timeTerm * x.lexicon.idf(len(of))
 	if q.ofTime {

@@ -10,15 +10,15 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// eligibility decides which memories a search may return at all. It is asked before anything
-// is ranked: what it excludes takes no place and sets no scale.
+// eligibility decides which memories a search may return at all. It comes before the ranking: a
+// memory that it excludes takes no place and sets no scale.
 type eligibility struct {
 	request *backends.SearchRequest
 	match   func(*backends.Memory) bool
 	at      time.Time
 	now     int64 // the same
-	plain   bool  // only what holds now is asked for, and nothing else
-	current bool  // only what holds now is asked for
+	plain   bool  // the search asks for current memories and has no other condition
+	current bool  // the search asks for current memories
 }
 
 func newEligibility(q *backends.SearchRequest, now time.Time) (eligibility, error) {
@@ -39,7 +39,7 @@ func (x *index) admits(e *eligibility, slot int32) bool {
 	return e.admits(&x.docs[slot])
 }
 
-// memory returns the memory with an id, nil for none.
+// memory returns the memory with an id, or nil.
 func (x *index) memory(id string) *backends.Memory {
 	if slot, ok := x.slots[id]; ok {
 		return x.docs[slot].memory
@@ -63,15 +63,13 @@ func (e *eligibility) admits(d *doc) bool {
 
 func (e *eligibility) expired(d *doc) bool { return !e.request.IncludeExpired && e.now >= d.expires }
 
-// ended reports whether a memory was known to hold no more, which is stored when it is
-// superseded or retracted.
+// ended reports whether the store knew, at KnownAt, that a memory was superseded or retracted.
 func (e *eligibility) ended(d *doc) bool {
 	at := e.request.KnownAt
 	return !d.active && (at.IsZero() || !d.memory.Updated.After(at))
 }
 
-// held reports whether a memory had begun to hold at the time that is asked for, and had not
-// ended.
+// held reports whether a memory held at the time AsOf: it had begun, and its end was still to come.
 func (e *eligibility) held(d *doc) bool {
 	at := e.request.AsOf
 	return !d.memory.Since().After(at) && (e.request.IncludeSuperseded || !e.ended(d) || at.Before(d.memory.Invalidated))

@@ -28,14 +28,14 @@ const (
 	// embedBatch is how many texts go to the embedder in one call: below the limits of
 	// the services that are common.
 	embedBatch = 100
-	// maxEmbedText is how many bytes of a text are embedded: less than the 8,192 tokens
-	// that common models take, in any language.
+	// maxEmbedText is how many bytes of a text go to the embedder: less than the 8,192 tokens that
+	// common models take, in any language.
 	maxEmbedText = 16 << 10
 )
 
-// EmbedText returns the text of a memory that is embedded: its WhenToUse where it has one,
-// in the way that the kind's [backends.KindTraits] say; else what it says, after the name
-// of its speaker. Core blocks have none: no search looks for them.
+// EmbedText returns the text that stands for a memory in an embedder: its WhenToUse where it has
+// one, in the way that the kind's [backends.KindTraits] say; else its Text, after the name of its
+// speaker. Core blocks have the empty text, because searches skip them.
 func EmbedText(m *backends.Memory) string {
 	kind := m.Kind.Traits()
 	switch {
@@ -51,16 +51,15 @@ func EmbedText(m *backends.Memory) string {
 	return m.Text
 }
 
-// Embed returns the stored forms of the vectors of texts, for [store.Record]'s Vector, and
-// the space they live in, for the Embedding of the [store.Batch]. Blank texts have no
-// vector: nil is in their place. Of a text longer than 16 KiB the first and the last 8
-// are embedded, so that it fits the models. Without an embedder, and for no texts,
-// everything is nil.
+// Embed returns the stored forms of the vectors of texts, for [store.Record]'s Vector, and their
+// space, for the Embedding of the [store.Batch]. A blank text has nil for a vector. A text longer
+// than 16 KiB counts by its first and last 8 KiB, so that it fits the models. Without an embedder,
+// and for an empty list, all results are nil.
 //
-// Errors: ErrUnavailable when the embedder fails, takes longer than two minutes for 100
-// texts, is left alone because it failed five times in a row, or returns another number of
-// vectors than of texts, ErrInvalid when it refuses a text, or a vector is zero or holds NaN
-// or an infinity, ErrDimension when its vectors differ in dimension.
+// Errors: ErrUnavailable when the embedder fails, takes longer than two minutes for 100 texts,
+// rests after five failures in a row, or returns another number of vectors than of texts;
+// ErrInvalid when it refuses a text, or a vector is zero or holds NaN or an infinity; ErrDimension
+// when its vectors differ in dimension.
 func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Embedding, error) {
 	vectors, err := r.vectors(ctx, r.storing, texts)
 	if err != nil || vectors == nil {
@@ -78,8 +77,8 @@ func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Em
 	return out, space, nil
 }
 
-// embedQuery sets the vector of the query where the partition has vectors to compare it
-// with. degraded is the reason why it could not.
+// embedQuery sets the vector of the query where the partition has vectors to compare it with.
+// degraded is the reason of a failure.
 func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degraded, err error) {
 	if r.config.Embedder == nil {
 		return nil, nil
@@ -87,7 +86,7 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 	p.mu.RLock()
 	some, err := p.index.comparable(), p.index.checkVectors(r.config.EmbeddingModel, 0)
 	p.mu.RUnlock()
-	if err == nil && some { // a mismatch is known without a call
+	if err == nil && some { // a mismatch shows before any call
 		embedder := r.querying
 		if learns(ctx) {
 			embedder = r.storing
@@ -104,20 +103,20 @@ func lexicalAlone(reason error) error {
 	return fmt.Errorf("the ranking is lexical alone: %w", reason)
 }
 
-// batches are how many texts embedders take at a time where that is fewer than embedBatch, by
+// batches holds how many texts an embedder takes at a time where that is fewer than embedBatch, by
 // Config.EmbeddingModel: each process learns it once.
 var batches sync.Map
 
-// vectors returns the normalised vectors of texts, nil for blank ones, which the embedder
-// makes for a search or for the store. Those that the work of ctx has already are not made
-// again: see [WithVectors].
+// vectors returns the normalised vectors of texts, nil for blank ones, from the embedder for a
+// search or for the store. It reuses the vectors that the work of ctx has already: see
+// [WithVectors].
 func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]float32, error) {
 	if r.config.Embedder == nil || len(texts) == 0 {
 		return nil, nil
 	}
 	out := make([][]float32, len(texts))
 	known, dim := vectorsOf(ctx), 0
-	var places []int // of the texts that are not blank
+	var places []int // indexes of the other texts
 	for i, t := range texts {
 		if v, ok := known.byText.Load(t); ok {
 			out[i] = v.([]float32)
@@ -161,8 +160,8 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 	return out, nil
 }
 
-// callEmbedder returns the normalised vectors of one batch. Handlers that the agent around
-// the call installed do not see it: they would report it as a step of the agent.
+// callEmbedder returns the normalised vectors of one batch. The call stays hidden from handlers
+// that the agent around it installed: they would report it as a step of the agent.
 func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32, error) {
 	name, _ := components.GetType(r.config.Embedder)
 	raw, err := r.config.Embedder.EmbedStrings(einox.Detach(ctx, cmp.Or(name, "Embedder"), components.ComponentOfEmbedding), texts)
@@ -181,9 +180,8 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 	return out, nil
 }
 
-// shorten returns a text of up to size bytes as it is, and of a longer one the first
-// and the last half of so many: a question stands before or after what was pasted
-// with it.
+// shorten returns a text of up to size bytes as it is, and the first and the last half of size
+// bytes of a longer one. A question stands before or after the text that was pasted with it.
 func shorten(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -192,19 +190,19 @@ func shorten(text string, size int) string {
 	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
 }
 
-// reembedAttempts is how often Reembed writes, at most, when others write to the partition
-// at the same time. What it embedded once it does not embed again.
+// reembedAttempts is how often Reembed writes, at most, when others write to the partition at the
+// same time. It embeds each text once, however often it tries.
 const reembedAttempts = 20
 
 // Reembed gives all memories of a partition a vector of the configured embedder, in one atomic
-// batch with the name of its model. Vectors of that model stay. It returns how many memories
-// have a vector then. Searches go on meanwhile: by words alone until the batch is stored if the
-// model changed. Memories that others write in the meantime are embedded, too, before it returns.
+// batch with the name of its model. Vectors of that model stay. It returns how many memories have a
+// vector then. Searches go on meanwhile: by words alone until the batch is stored if the model
+// changed. Memories that others write in the meantime get a vector, too, before it returns.
 //
-// Errors: ErrInvalid without an embedder; those of [Ranker.Embed], then nothing was changed;
-// ErrConflict when others changed the partition during every one of 20 attempts. A partition
-// of more than [store.MaxBatch] memories takes several batches: until the last one is stored,
-// the rest is found by words alone.
+// Errors: ErrInvalid without an embedder; the errors of [Ranker.Embed], which leave the partition
+// as it was; ErrConflict when others changed the partition during every one of 20 attempts. A
+// partition of more than [store.MaxBatch] memories takes several batches: until the last one is
+// stored, words alone find the rest.
 func (r *Ranker) Reembed(ctx context.Context, p backends.Partition) (int, error) {
 	_, space, err := r.Embed(ctx, []string{"dimension"})
 	if err == nil && space == nil {
@@ -223,9 +221,9 @@ func (r *Ranker) Reembed(ctx context.Context, p backends.Partition) (int, error)
 	return n, nil
 }
 
-// ReembedAll is [Ranker.Reembed] for all partitions of a namespace, which "" is the default one,
-// one after the other. A call that failed goes on where it stopped when it is repeated. progress,
-// which may be nil, is called with how many of the partitions are done. The first error ends it.
+// ReembedAll calls [Ranker.Reembed] for all partitions of a namespace, one after the other; "" is
+// the default namespace. Repeating a failed call goes on where it stopped. ReembedAll tells
+// progress, which may be nil, how many of the partitions are done. The first error ends it.
 func (r *Ranker) ReembedAll(ctx context.Context, namespace string, progress func(done, total int)) (int, error) {
 	var all []backends.Partition
 	err := store.Each(func(page store.Page) (*store.PartitionPage, error) {
@@ -234,7 +232,7 @@ func (r *Ranker) ReembedAll(ctx context.Context, namespace string, progress func
 	if err != nil {
 		return 0, fmt.Errorf("re-embedding: listing the partitions: %w", err)
 	}
-	ctx = WithVectors(ctx, &Vectors{}) // the dimension is asked for once
+	ctx = WithVectors(ctx, &Vectors{}) // one call asks for the dimension
 	total := 0
 	for i, p := range all {
 		n, err := r.Reembed(ctx, p)
@@ -249,8 +247,7 @@ func (r *Ranker) ReembedAll(ctx context.Context, namespace string, progress func
 	return total, nil
 }
 
-// reembed looks at the partition and writes what lacks its vector, until a look finds nothing
-// that does.
+// reembed looks at the partition and writes missing vectors, until a look finds all of them.
 func (r *Ranker) reembed(ctx context.Context, p backends.Partition, space store.Embedding) (int, error) {
 	for range reembedAttempts {
 		records, stored, err := store.All(ctx, r.config.Records, p, nil)
@@ -269,8 +266,8 @@ func (r *Ranker) reembed(ctx context.Context, p backends.Partition, space store.
 	return 0, fmt.Errorf("%w: it changed during each of %d attempts; try again when less is written", backends.ErrConflict, reembedAttempts)
 }
 
-// lacking returns how many of the records have a vector in the end, and what puts those that
-// are not stored yet.
+// lacking returns how many of the records have a vector in the end, and the mutations that put the
+// missing ones.
 func (r *Ranker) lacking(ctx context.Context, records map[string]*store.Record, space store.Embedding) (n int, puts []store.Mutation, err error) {
 	decode := Decoder(space)
 	var texts, ids []string
@@ -307,34 +304,35 @@ func (r *Ranker) replace(ctx context.Context, p backends.Partition, space store.
 	return nil
 }
 
-// storeTimeout is how long an embedder may take for the vectors of up to embedBatch texts
-// that no reply waits for.
+// storeTimeout is how long an embedder may take for the vectors of up to embedBatch texts while
+// replies go on without them.
 const storeTimeout = 2 * time.Minute
 
-// How many failures in a row it takes to leave a service alone: few where each costs
-// a reply, more where calls come in parallel.
+// A service rests after so many failures in a row: few where each costs a reply, more where calls
+// come in parallel.
 const (
 	openForSearches = 2
 	openForStoring  = 5
 )
 
-// service is an embedder, a reranker or a rewriter as the ranker calls it: with a deadline also where it
-// does not heed its context, and left alone while it fails.
+// service is an embedder, a reranker or a rewriter as the ranker calls it: with a deadline even
+// where it ignores its context, and with a rest while it fails.
 type service struct {
 	timeout time.Duration
 	breaker *fault.Breaker
-	// prober is set where replies wait: half of the time that is left is for the service,
-	// and it is probed beside a search, which goes on without it.
+	// prober is set where replies wait: a call takes at most half of the remaining time, and a
+	// probe runs beside a search, which goes on.
 	prober *Ranker
 }
 
 func newService(name string, timeout time.Duration, openAfter int, prober *Ranker) *service {
-	// A replay of old conversations has a clock of its own: pauses are real time.
+	// The breaker takes the system clock: a replay of old conversations has another one, but pauses
+	// are real time.
 	return &service{timeout, fault.NewBreaker(name, openAfter, backends.SystemClock), prober}
 }
 
-// call makes a call of a service. One that fails, takes too long or is left alone is
-// ErrUnavailable, one that refuses the texts ErrInvalid.
+// call makes a call of a service. It returns ErrUnavailable for a service that fails, takes too
+// long or rests, and ErrInvalid for one that refuses the texts.
 func call[T any](ctx context.Context, s *service, f func(context.Context) (T, error)) (out T, err error) {
 	limit := s.timeout
 	if deadline, bounded := ctx.Deadline(); bounded && s.prober != nil {

@@ -21,47 +21,47 @@ import (
 // changes an index; readers hold the partition's lock meanwhile.
 type index struct {
 	analyzer *analyzer
-	keysOf   func(*backends.Memory) []string // nil: no keys
-	embeds   bool                            // whether vectors are kept
+	keysOf   func(*backends.Memory) []string // nil: the index has no keys
+	embeds   bool                            // whether the index keeps vectors
 
 	slots    map[string]int32 // id → slot
 	docs     []doc            // by slot
 	glances  []glance         // by slot
-	free     []int32          // slots without a memory
+	free     []int32          // slots that are free
 	lexicon  *lexicon
 	sessions sessions
 	talk     talk
 	keys     map[string][]int32          // key → slots
-	core     map[string]*backends.Memory // the core blocks, by id: no other part knows them
+	core     map[string]*backends.Memory // the core blocks, by id; the other parts leave them out
 
 	embedding *store.Embedding // nil until the first vector
 	coder     *coder           // of the vectors, once there are many; else nil
 	vectors   int              // memories with a vector
-	broken    int              // memories whose vector cannot be decoded
+	broken    int              // memories whose vector is damaged
 	memories  int64            // bytes of all memories and their keys, estimated
 }
 
-// doc is what a slot holds. The memory never changes once it is here. What is asked of each
-// memory stands first, side by side.
+// doc is the content of a slot. Its memory stays the same for life. The fields that a search reads
+// of each memory stand first, side by side.
 type doc struct {
 	memory  *backends.Memory // a copy, since the record also holds the encoded vector; nil: the slot is free
-	expires int64            // Unix nanoseconds; math.MaxInt64: never
+	expires int64            // Unix nanoseconds; math.MaxInt64 if it lasts forever
 	active  bool
-	broken  bool // the stored vector cannot be decoded
+	broken  bool // the stored vector is damaged
 	asks    asking
-	code    *code     // of a vector that is compressed
-	vector  []float32 // of length 1; nil without one, and where there is a code
-	time    int64     // when it was observed, else stored: newer comes first in a tie
+	code    *code     // of a compressed vector
+	vector  []float32 // of length 1; nil without a vector, and beside a code
+	time    int64     // of its observation, else of its storing: newer comes first in a tie
 	text    bag
 	keys    []string
 }
 
-// glance is what most searches ask of thousands of memories.
+// glance holds the fields that most searches read of thousands of memories.
 type glance struct {
-	until    int64   // from when on a memory is no hit of a plain search
-	states   stating // read by states alone
+	until    int64   // the time from which a plain search leaves the memory out
+	states   stating // states alone reads it
 	asks     asking
-	inferred bool // it holds as long as what it was made from
+	inferred bool // it holds as long as its sources do
 }
 
 func (r *Ranker) newIndex() *index {
@@ -73,7 +73,7 @@ func (r *Ranker) newIndex() *index {
 	}
 }
 
-// apply brings in a page of changes, whose records were prepared.
+// apply brings in a page of changes; prepare has prepared its records.
 func (x *index) apply(c *store.ChangeSet, prepared []doc) {
 	if e := c.Embedding; x.embeds && e != nil && (x.embedding == nil || *x.embedding != *e) {
 		x.dropVectors()
@@ -98,7 +98,7 @@ func (x *index) dropVectors() {
 	}
 }
 
-// compress puts codes in the place of all vectors.
+// compress replaces all vectors by codes.
 func (x *index) compress() {
 	x.coder = newCoder(x.docs, x.embedding.Dim)
 	var all sync.WaitGroup
@@ -115,7 +115,7 @@ func (x *index) compress() {
 	all.Wait()
 }
 
-// put adds a memory, in the place of the one with its id.
+// put adds a memory, and removes an older one with its id.
 func (x *index) put(d *doc) {
 	m := d.memory
 	x.remove(m.ID)
@@ -143,7 +143,7 @@ func (x *index) put(d *doc) {
 	x.count(d, 1)
 }
 
-// describe fills in what a search asks of a memory beside its text.
+// describe fills in the fields beside the text that a search reads of a memory.
 func (d *doc) describe(m *backends.Memory) {
 	d.memory, d.active, d.expires, d.time = m, m.Active(), math.MaxInt64, nanos(m.Observed)
 	d.asks = askingOf(m.Text)
@@ -179,7 +179,7 @@ func (x *index) remove(id string) {
 	x.free = append(x.free, slot)
 }
 
-// count adds n to the counters that a document has a part in.
+// count adds n times a document to the counters.
 func (x *index) count(d *doc, n int) {
 	const perKey = 96 // map entry, headers of strings and slices, a slot
 	x.memories += int64(n) * sizeOf(d.memory)
@@ -201,8 +201,8 @@ func (d *doc) embedded() bool { return d.vector != nil || d.code != nil }
 // comparable reports whether there are vectors to compare a query with.
 func (x *index) comparable() bool { return x.embedding != nil && x.vectors+x.broken > 0 }
 
-// checkVectors returns ErrDimension unless vectors of the given model can be compared
-// with those that the index holds. A dim of 0 is not known yet.
+// checkVectors returns ErrDimension if the model or the dimension of the index differs from the
+// given one, or a vector of it is damaged. A dim of 0 is still unknown.
 func (x *index) checkVectors(model string, dim int) error {
 	const remedy = "call ReembedAll, of the backend or of the Ranker, to replace its vectors"
 	e := x.embedding
@@ -258,9 +258,9 @@ func nanos(t time.Time) int64 {
 // alone is how many records one goroutine prepares faster than two.
 const alone = 32
 
-// prepare does with the records of a page all that takes time and needs no lock. A large one is
-// prepared by several goroutines: readers analyse the texts while memories, keys and vectors
-// are copied.
+// prepare does all slow work on the records of a page, so that the lock is held briefly. Several
+// goroutines share a large page: readers analyse the texts while others copy memories, keys and
+// vectors.
 func (x *index) prepare(c *store.ChangeSet, readers []*reader) []doc {
 	docs := make([]doc, len(c.Records))
 	var all sync.WaitGroup
@@ -286,9 +286,9 @@ func (x *index) prepare(c *store.ChangeSet, readers []*reader) []doc {
 	return docs
 }
 
-// moreReaders returns the readers of a load with those that a page of so many records needs.
-// They are at most half as many as there are processors: each has to meet a word before it
-// knows it.
+// moreReaders returns the readers of a load, and adds those which a page of so many records needs.
+// They are at most half as many as there are processors: each has to meet a word before it knows
+// it.
 func (x *index) moreReaders(readers []*reader, records int) []*reader {
 	for len(readers) < max(1, min(runtime.GOMAXPROCS(0)/2, records/alone)) {
 		readers = append(readers, newReader(x.analyzer, x.lexicon.vocabulary))
@@ -334,14 +334,14 @@ func (x *index) copy(docs []doc, records []store.Record, space *store.Embedding)
 	}
 }
 
-// perBlock is how many memories, and how many vectors, of a page share an allocation, which
-// is free when all of them are.
+// perBlock is how many memories, and how many vectors, of a page share an allocation. The
+// allocation is free when all of them are.
 const perBlock = 32
 
 // rows hands out memory for vectors and codes. Those of one load lie side by side, so that a
 // scan reads memory from end to end: that halves its time.
 type rows[T any] struct {
-	dim, left int // left is how many may be asked for yet
+	dim, left int // left is how many rows are still to come
 	block     []T
 }
 

@@ -12,15 +12,14 @@ import (
 	"sync"
 )
 
-// lexicon is an inverted index: for each term the memories that hold it, by slot. Its
-// statistics are whole numbers and always those of the memories that are in it now, so
-// that a score does not depend on the order of changes. A new lexicon has no lists: build
-// makes them, all at once.
+// lexicon is an inverted index: for each term the memories that hold it, by slot. Its statistics
+// are whole numbers and cover the memories that are in it now, so that the order of changes leaves
+// scores alone. A new lexicon lacks lists: build makes them, all at once.
 type lexicon struct {
 	vocabulary *vocabulary
 	built      bool
-	lists      [][]posting // number of a term → memories that hold it, in no order; may be shorter than the vocabulary
-	emptied    []int32     // numbers of terms that may be held by no memory any more
+	lists      [][]posting // number of a term → memories that hold it, in any order; may be shorter than the vocabulary
+	emptied    []int32     // numbers of terms that may have lost their last memory
 	lengths    []int32     // slot → terms of the memory in halves, repeats included
 	memories   int
 	total      int64 // sum of lengths
@@ -31,7 +30,7 @@ type posting struct{ slot, count int32 } // counted in halves: see bag
 
 func newLexicon() *lexicon { return &lexicon{vocabulary: newVocabulary()} }
 
-// add puts a memory into a slot that holds none.
+// add puts a memory into a free slot.
 func (x *lexicon) add(slot int32, b bag) {
 	if n := int(slot) + 1 - len(x.lengths); n > 0 {
 		x.lengths = append(x.lengths, make([]int32, n)...)
@@ -97,8 +96,7 @@ func (x *lexicon) build(docs []doc) {
 // hasEmptied reports whether release has something to do.
 func (x *lexicon) hasEmptied() bool { return len(x.emptied) > 0 }
 
-// release frees the numbers of terms that no memory holds any more. No reader may know
-// them.
+// release frees the numbers of terms that lost their last memory. No reader may know them.
 func (x *lexicon) release() {
 	for _, n := range x.emptied {
 		if len(x.lists[n]) == 0 {
@@ -117,12 +115,12 @@ func (x *lexicon) list(n int32) []posting {
 	return x.lists[n]
 }
 
-// fewest is how many memories a partition is taken to have at least: among a handful a word
-// that half of them have would weigh nothing.
+// fewest is the least size of a partition that idf assumes: among a handful a word that half of
+// them have would weigh nothing.
 const fewest = 100
 
-// idf is Lucene's inverse document frequency of a term that df memories hold: never
-// negative, unlike the original of Robertson and Spärck Jones.
+// idf is Lucene's inverse document frequency of a term that df memories hold: always positive,
+// unlike the original of Robertson and Spärck Jones.
 func (x *lexicon) idf(df int) float64 {
 	n := float64(max(x.memories, fewest))
 	return math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))
@@ -145,8 +143,8 @@ type weighedTerm struct {
 	list   []posting
 	weight float64  // idf times the count in the query
 	words  []string // the term, or what stands for it
-	loose  bool     // words that are related to it, which find no experience
-	least  int32    // a memory that holds it less often, and no other term, is not found by it
+	loose  bool     // related words, which leave experience out
+	least  int32    // a memory needs it at least so often, or another term, to be found
 }
 
 // The parameters of BM25, see the package comment.
@@ -158,10 +156,9 @@ const (
 // variantWeight is what a variant counts against the word itself.
 const variantWeight = 0.5
 
-// weigh looks the terms of a query up. A term that no memory holds is replaced by its
-// variants, at half their weight. attainable is the score of an imaginary memory in which
-// the [telling] terms of the query occur without end, those included that no memory holds:
-// a query that is mostly unknown scores low.
+// weigh looks the terms of a query up. Variants stand for a term that the lexicon lacks, at half
+// its weight. attainable is the score of an imaginary memory in which the [telling] terms of the
+// query occur without end, unknown ones included. So a mostly unknown query scores low.
 func (x *lexicon) weigh(query []queryTerm, groups map[string][]string) (terms []weighedTerm, attainable float64) {
 	lists := make([][]posting, len(query))
 	var unknown []string
@@ -192,11 +189,11 @@ func (x *lexicon) weigh(query []queryTerm, groups map[string][]string) (terms []
 	return terms, attainable
 }
 
-// telling is how many terms of a query, the rarest, count for what a memory could attain:
-// nothing says all of a long message.
+// telling is how many terms of a query, the rarest, make the attainable score: even the best memory
+// repeats only a part of a long message.
 const telling = 6
 
-// numbers returns those of the terms but one that memories hold.
+// numbers returns the known ones of the terms, except one.
 func (x *lexicon) numbers(terms []string, but string) []int32 {
 	var out []int32
 	for _, term := range terms {
@@ -207,7 +204,7 @@ func (x *lexicon) numbers(terms []string, but string) []int32 {
 	return out
 }
 
-// merged returns the lists of several terms as that of one.
+// merged merges the lists of several terms into one.
 func (x *lexicon) merged(numbers []int32) []posting {
 	var all []posting
 	for _, n := range numbers {
@@ -259,7 +256,7 @@ type vocabulary struct {
 
 func newVocabulary() *vocabulary { return &vocabulary{numbers: map[string]int32{}} }
 
-// number returns the number of a term, and gives it one if it has none.
+// number returns the number of a term, and gives a new term one.
 func (v *vocabulary) number(term string) int32 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -329,7 +326,7 @@ func (v *vocabulary) variants(of []string) map[string][]int32 {
 	for n, other := range v.terms {
 		at, same := slices.BinarySearch(prefixes, other)
 		if !same {
-			at-- // the only one that other may begin with: none is a prefix of another
+			at-- // the one that other may begin with: the prefixes are equally long
 		}
 		if at < 0 || !strings.HasPrefix(other, prefixes[at]) {
 			continue

@@ -13,10 +13,10 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// All returns every memory of the partition, whether it still holds or not, expired ones
-// that the store still has and core blocks included, in the order in which they were stored
-// (by Created, then ID). The memories belong to the Ranker: they must not be changed. See
-// [Ranker.Lookup] and [Ranker.Get] for a few of them; they return no core blocks.
+// All returns every memory of the partition, current or past, also core blocks and expired memories
+// that the store still has, in the order of storing (by Created, then ID). The memories belong to
+// the Ranker: callers must leave them as they are. See [Ranker.Lookup] and [Ranker.Get] for a few
+// of them; both leave out core blocks.
 func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
 	return r.collect(ctx, p, func(x *index) []*backends.Memory {
 		all := slices.AppendSeq(make([]*backends.Memory, 0, len(x.slots)+len(x.core)), maps.Values(x.core))
@@ -29,10 +29,9 @@ func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Mem
 	})
 }
 
-// Lookup returns the memories of the partition for which Config.Keys returns at least
-// one of the keys, each once, in the order and under the terms of [Ranker.All]. Its time
-// depends on how many there are, and not on the partition. Without Config.Keys it is
-// ErrInvalid.
+// Lookup returns the memories of the partition for which Config.Keys returns at least one of the
+// keys, each once, in the order and under the terms of [Ranker.All]. Its time depends on their
+// number alone. It is ErrInvalid if Config.Keys is nil.
 func (r *Ranker) Lookup(ctx context.Context, p backends.Partition, keys ...string) ([]*backends.Memory, error) {
 	if r.config.Keys == nil {
 		return nil, fmt.Errorf("looking up memories: %w: Config.Keys is not set", backends.ErrInvalid)
@@ -48,8 +47,8 @@ func (r *Ranker) Lookup(ctx context.Context, p backends.Partition, keys ...strin
 	})
 }
 
-// Get returns the memories of the partition with the given ids, each once, in the order
-// and under the terms of [Ranker.All]. Ids that do not exist are left out.
+// Get returns the memories of the partition with the given ids, each once, in the order and under
+// the terms of [Ranker.All]. It skips unknown ids.
 func (r *Ranker) Get(ctx context.Context, p backends.Partition, ids ...string) ([]*backends.Memory, error) {
 	return r.collect(ctx, p, func(x *index) []*backends.Memory {
 		var found []*backends.Memory
@@ -75,15 +74,16 @@ func (r *Ranker) collect(ctx context.Context, p backends.Partition, pick func(*i
 	return slices.Compact(found), nil
 }
 
-// compareStored orders memories as they were stored.
+// compareStored orders memories by the time of storing.
 func compareStored(a, b *backends.Memory) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// Each calls do with the memories that the filters of q admit, or with those of them that have a key,
-// in no order, until it returns false. states reports whether what was said states something, and is
-// slow at first. do must be quick and leave the memories as they are. Of a partition that holds more
-// than 1,000 memories it visits none without a key, and returns false.
+// Each calls do with the memories that the filters of q admit, in any order, until it returns
+// false. With a key it visits only memories that have it. states reports whether a memory states
+// something; its first call for a memory is slow. do must be quick and leave the memories as they
+// are. In a partition of more than 1,000 memories, Each needs a key: with an empty one it returns
+// false at once.
 func (r *Ranker) Each(ctx context.Context, p backends.Partition, q *backends.SearchRequest, key string, do func(m *backends.Memory, states func() bool) bool) (bool, error) {
 	eligible, err := newEligibility(q, r.config.Clock())
 	if err != nil {
@@ -110,12 +110,12 @@ func (r *Ranker) Each(ctx context.Context, p backends.Partition, q *backends.Sea
 	return true, nil
 }
 
-// mostVisited is how many memories Each visits: a search must not wait for more.
+// mostVisited is how many memories Each visits at most, so that a search stays quick.
 const mostVisited = 1000
 
-// Vectors returns the vectors of memories of the partition, nil for those without one and, in
-// partitions whose vectors are compressed, for all. They belong to the Ranker, under the terms
-// of [Ranker.All].
+// Vectors returns the vectors of memories of the partition, nil for a memory without one. If the
+// partition compresses its vectors, all are nil. They belong to the Ranker, under the terms of
+// [Ranker.All].
 func (r *Ranker) Vectors(ctx context.Context, p backends.Partition, ids ...string) ([][]float32, error) {
 	part, err := r.partition(ctx, p)
 	if err != nil {

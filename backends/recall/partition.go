@@ -15,17 +15,17 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// partition is the index of one partition and the way it is kept current.
+// partition is the index of one partition, with the means to keep it current.
 type partition struct {
 	ranker *Ranker
 	key    backends.Partition
 
 	mu    sync.RWMutex
-	index *index // nil until loaded; changed under mu, and only by the refresh that runs
+	index *index // nil until loaded; the running refresh alone changes it, under mu
 
-	cursor string // up to which change the index is current; used by the refresh that runs
+	cursor string // the last change in the index; the running refresh alone uses it
 
-	waiting singleflight.Group // of callers for a refresh that has not begun
+	waiting singleflight.Group // of callers for a refresh that is still to begin
 	running sync.Mutex         // held by the refresh that runs
 
 	place    *list.Element // in the cache, which guards this and what follows
@@ -33,10 +33,9 @@ type partition struct {
 	memories int
 }
 
-// current returns once the index holds everything that was stored before the call.
-// Callers that come during a refresh share the next one: the store may have answered the
-// one that runs before the write that they expect to see. A caller that gives up does not
-// end the refresh for others.
+// current returns once the index holds everything that the store took before the call. Callers that
+// come during a refresh share the next one: the store may have answered the running one before the
+// write that they expect to see. The refresh goes on for the others when a caller gives up.
 func (p *partition) current(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -60,14 +59,14 @@ func (p *partition) current(ctx context.Context) error {
 	}
 }
 
-// refresh is one run through the changes since a partition's cursor. A first load, and
-// one after a Reset, is built aside and replaces the index when it is complete, so that no
-// search sees a part of it.
+// refresh is one run through the changes since a partition's cursor. A first load, and a load after
+// a Reset, builds a new index aside and swaps it in when it is complete, so that searches see whole
+// indexes only.
 type refresh struct {
 	partition *partition
 	cursor    string // behind the page that was read last
-	index     *index // what pages are applied to
-	aside     bool   // searches do not see index yet
+	index     *index // gets the pages
+	aside     bool   // index is still hidden from searches
 	readers   []*reader
 }
 
@@ -121,7 +120,7 @@ func (r *refresh) startOver() {
 	r.index, r.aside, r.readers = r.partition.ranker.newIndex(), true, nil
 }
 
-// take applies one page. What takes time is done before searches are locked out.
+// take applies one page. It does the slow part before it locks searches out.
 func (r *refresh) take(c *store.ChangeSet) {
 	if c.Reset {
 		r.startOver()
@@ -146,8 +145,7 @@ func (r *refresh) apply(c *store.ChangeSet, prepared []doc) {
 	r.partition.ranker.cache.charge(r.partition, 0)
 }
 
-// finish frees what no memory needs any more, and shows searches an index that was built
-// aside.
+// finish frees terms that lost their last memory, and shows searches an index that was built aside.
 func (r *refresh) finish() {
 	p := r.partition
 	if r.aside || r.index.lexicon.hasEmptied() {
@@ -172,12 +170,12 @@ type Stats struct {
 	Bytes      int64 // bytes they take, estimated
 	Loads      int64 // times that a partition was read from the store as a whole
 	Hits       int64 // calls that found their partition in memory
-	Evictions  int64 // partitions that left because the budget was used up
+	Evictions  int64 // partitions that left because the budget was full
 }
 
-// cache holds the partitions that were used last, as many as fit into its budget, and
-// always the one in use: a partition bigger than the whole budget is searched like any
-// other and leaves when the next one comes.
+// cache holds the partitions in order of use, as many as fit into its budget, and always the one in
+// use: a partition bigger than the whole budget is searched like any other and leaves when the next
+// one comes.
 type cache struct {
 	budget int64 // bytes
 
@@ -187,10 +185,10 @@ type cache struct {
 	stats Stats
 }
 
-// perPartition is charged for a partition with nothing in it, in bytes.
+// perPartition is the charge for an empty partition, in bytes.
 const perPartition = 1024
 
-// get returns the partition, a new one when it is not held.
+// get returns the partition, and opens a new one if the cache lacks it.
 func (c *cache) get(key backends.Partition, r *Ranker) *partition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +219,7 @@ func (c *cache) charge(p *partition, loads int64) {
 	c.evict(p)
 }
 
-// evict drops what was used longest ago until the rest fits, but never keep.
+// evict drops the least recently used partitions until the rest fits, and always keeps one.
 func (c *cache) evict(keep *partition) {
 	for e := c.order.Back(); e != nil && c.stats.Bytes > c.budget; {
 		p, before := e.Value.(*partition), e.Prev()

@@ -20,16 +20,16 @@ import (
 const (
 	passageFrom     = 240
 	passageUpto     = 400
-	longestSentence = 280 // a longer one is divided
+	longestSentence = 280 // split divides a longer one
 	longestPart     = passageUpto - passageFrom
-	shortestPiece   = 2 // "A." is no sentence
+	shortestPiece   = 2 // "A." is too short for a sentence
 )
 
-// Passages sets the Passage of those hits whose Text is longer than 400 characters: the whole
-// sentences or lines of code, some 240 to 400 characters, that hold most of what the query asks for,
-// with an ellipsis where the text goes on. Code has its fence. A word counts the more the fewer sentences of the text have it. Where
-// none has a word of the query, the passage is the beginning. Experience is shown whole: half
-// of an advice is none.
+// Passages sets the Passage of the hits whose Text is longer than 400 characters. A passage is the
+// whole sentences or lines of code, some 240 to 400 characters, that hold most of the query's
+// words, with an ellipsis where the text goes on. Code has its fence. A word counts the more the
+// fewer sentences of the text have it. If the text has none of the words, the passage is its
+// beginning. Experience keeps its whole text: half of an advice is worth little.
 func (r *Ranker) Passages(query string, hits []backends.Hit) {
 	var terms []queryTerm
 	for i := range hits {
@@ -47,7 +47,7 @@ func (r *Ranker) Passages(query string, hits []backends.Hit) {
 // piece is a sentence of a text, or a part of a long one.
 type piece struct {
 	start, end int    // bytes
-	runes      int    // how many characters that are
+	runes      int    // characters between start and end
 	code       bool   // it begins within a fence of code
 	terms      uint64 // which terms of the query it has
 }
@@ -92,9 +92,8 @@ func (r *Ranker) passage(text string, terms []queryTerm) string {
 	return passage
 }
 
-// bestPieces returns the stretch of pieces, as long as a passage, that is worth most. Of
-// stretches in a row that are worth the same it takes the one in the middle: what matched
-// stands in its context.
+// bestPieces returns the stretch of pieces, as long as a passage, that is worth most. Of equally
+// good stretches in a row it takes the middle one, which shows the match in its context.
 func bestPieces(pieces []piece, worth func(terms uint64) float64) (from, to int) {
 	best, last := -1.0, 0
 	for i := range pieces {
@@ -167,8 +166,8 @@ func piecesOf(text string) (pieces []piece) {
 	return pieces
 }
 
-// endsSentence reports whether a character ends a sentence: a mark, or what closes a quotation behind
-// one. The point of "3.5", "e.g." or "Dr." is no mark.
+// endsSentence reports whether a character ends a sentence: a mark, or the end of a quotation
+// behind one. The point of "3.5", "e.g." or "Dr." is part of the sentence.
 func endsSentence(before string, last, c rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	switch {
@@ -184,11 +183,11 @@ func endsSentence(before string, last, c rune, rest string) bool {
 	return (rest == "" || unicode.IsSpace(next)) && (c != '.' || !abbreviation.MatchString(before[max(0, len(before)-12):]))
 }
 
-// abbreviation is what a point behind it shortens or numbers.
+// abbreviation matches a text before a point that shortens or numbers.
 var abbreviation = regexp.MustCompile(`(?i)(?:^|[\s("'“])(?:[a-z]|[a-z](?:\.[a-z])+|[dmj]r|mrs|ms|prof|st|vs|nr|fig|approx|cf)$|^\s*\d{1,3}$`)
 
-// split returns a sentence, in parts where it is too long: behind a comma, or else between words, or
-// where there are none in reach, between characters.
+// split divides a sentence that is too long: behind a comma, or else between words, or else, where
+// both are out of reach, between characters.
 func split(text string, p piece) (parts []piece) {
 	for p.runes > longestSentence {
 		end, comma, space := p.start, 0, 0

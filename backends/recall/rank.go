@@ -16,19 +16,19 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// candidate is a memory that may be a hit, and what the parts found.
+// candidate is a memory that may be a hit, with its scores.
 type candidate struct {
 	doc     *doc
 	slot    int32   // notIndexed beside the index
 	words   float64 // BM25 score
 	own     float64
 	lexical float64 // the same with what signals add to Score
-	cosine  float64 // 0 to 1; noVector where query or memory have none
+	cosine  float64 // 0 to 1; noVector where the query or the memory lacks a vector
 }
 
 const noVector, notIndexed = -1, -1
 
-// scratch is memory that one search needs and the next one uses again.
+// scratch is the working memory of one search, which the next one uses again.
 type scratch struct {
 	scores  []float64 // BM25, by slot; all zero between searches
 	matched []int32   // slots with a score
@@ -36,7 +36,7 @@ type scratch struct {
 	values  []float64 // with what handedSignals add, too; all zero between searches
 	found   []int32   // slots with a value
 	top     []float64 // the highest of own
-	spans   []span    // the times of the query of which there are memories
+	spans   []span    // the times of the query that have memories
 	cosines []float64 // by slot, of the last search with a vector
 	scanned []int32   // slots of it
 
@@ -125,15 +125,16 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 	return f.hits(f.fuse(q, attainable, topK{size: pool}, 0), attainable), nil
 }
 
-// contextWeight is what a word of before counts, where the query does not say what it is about.
+// contextWeight is the weight of a word of the preceding messages, where the query leaves open what
+// it is about.
 const contextWeight = 0.8
 
-// leaning are words that stand for what was said before.
+// leaning are words that point to preceding messages.
 var leaning = regexp.MustCompile(`^(?:ones?|others?|another|els|same|thing|else)$|^(?:别的|其他|其它|那个|这个|一样)$`)
 
-// tells reports whether a word of a query says which memories it is about: "and a cheaper one?"
-// leaves that to what was said before, and so does a word that most memories have. A single
-// character is no word.
+// tells reports whether a word of a query says which memories it is about. "and a cheaper one?"
+// leaves that to the preceding messages, and so does a word that most memories have. A single
+// character is too short for a word.
 func (x *index) tells(terms []weighedTerm) bool {
 	return slices.ContainsFunc(terms, func(t weighedTerm) bool {
 		word, held := t.words[0], len(t.list)
@@ -197,9 +198,9 @@ func (f *field) vectorOf(b ranked) []float32 {
 // ranked is a memory on its way to becoming a hit.
 type ranked struct {
 	candidate
-	value  float64 // what the order is by
+	value  float64 // the order follows it
 	score  float64
-	states float64 // what both were multiplied by, for what it states
+	states float64 // the factor of both, for what the memory states
 }
 
 // How words and vectors make one order: see the package comment.
@@ -209,8 +210,7 @@ const (
 	besideWeight = 0.4 // of what the vectors before and after a memory in its session have above the mean
 )
 
-// fuse makes one order of the parts, of which best takes what it can. Cosines may be higher by
-// a doubt.
+// fuse makes one order of the parts and offers it to best. Cosines may be higher by a doubt.
 func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []ranked {
 	best.floor = math.Inf(-1)
 	consider := func(c *candidate, value float64) {
@@ -252,7 +252,7 @@ func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []r
 
 func wordsValue(lexical, attainable float64) float64 { return wordsWeight * share(lexical, attainable) }
 
-// vectorAt returns what a cosine beside a memory has above the mean.
+// vectorAt returns how far a neighbour's cosine exceeds the mean.
 func (f *field) vectorAt(beside int32) float64 {
 	if beside == 0 || f.s.cosines[beside-1] == noVector {
 		return 0
@@ -266,9 +266,9 @@ type standard struct{ mean, deviation, highest float64 }
 // of returns how many standard deviations a cosine lies above the mean.
 func (s standard) of(cosine float64) float64 { return (cosine - s.mean) / s.deviation }
 
-// standard takes the cosines of the candidates. A few may all be high, and so those of as
-// many pairs of unrelated sentences as made the scale count with them. Estimates spread more
-// than what they estimate: by as much as those of a sample do.
+// standard takes the cosines of the candidates. A few candidates may all have high cosines, so the
+// cosines of the unrelated sentences' pairs count with them. Estimates spread more than exact
+// cosines; the sample says by how much.
 func (f *field) standard(q *query) standard {
 	const pairs = 28 // of eight sentences
 	usual, deviation := q.scale.usual, (q.scale.related-q.scale.usual)/3
@@ -288,8 +288,8 @@ func (c *candidate) shareOf(attainable float64) float64 {
 	return min(1, share((c.own+c.lexical)/2, attainable))
 }
 
-// raise returns a lexical value raised by a vector value, and the lexical one of a candidate without a
-// vector: no embedder takes from a memory what its words have.
+// raise returns a lexical value raised by a vector value. A candidate without a vector keeps its
+// lexical value: an embedder only adds to it.
 func (c *candidate) raise(lexical, vector float64) float64 {
 	if c.cosine == noVector {
 		return lexical
@@ -297,7 +297,7 @@ func (c *candidate) raise(lexical, vector float64) float64 {
 	return lexical + (1-lexical)*vector/2
 }
 
-// share returns x / of, and 0 where there is nothing to have a share of.
+// share returns x / of, and 0 where of is 0 or negative.
 func share(x, of float64) float64 {
 	if of <= 0 {
 		return 0
@@ -305,19 +305,19 @@ func share(x, of float64) float64 {
 	return x / of
 }
 
-// compareRanked orders by value, then newer first, then by id: the same on every store,
-// since nothing depends on where a memory stands in the index.
+// compareRanked orders by value, then newer first, then by id. The order is the same on every
+// store, since it leaves slots out of account.
 func compareRanked(a, b ranked) int {
 	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.doc.time, a.doc.time), cmp.Compare(a.doc.memory.ID, b.doc.memory.ID))
 }
 
-// topK keeps the best of what is offered, and what is little worse.
+// topK keeps the best of the offered items, and some that are little worse.
 type topK struct {
 	size, more int
-	beyond     float64  // how far below the last of size values may be: so many more stay at most
-	items      []ranked // the best so far, and what was offered since they were picked
+	beyond     float64  // how far below the last of size a value may be: so many more stay at most
+	items      []ranked // the best so far, and the items offered since the last pick
 	picked     int
-	floor      float64 // what values had to reach when they were picked
+	floor      float64 // the value that an item had to reach at the last pick
 }
 
 // admits reports whether an item of the given value may be among the best.
@@ -343,7 +343,7 @@ func (t *topK) best() []ranked {
 	return t.items
 }
 
-// besideDoc is a memory that is ranked without being in the index.
+// besideDoc is a memory outside the index that takes part in the ranking.
 type besideDoc struct {
 	doc
 	counts map[string]float64 // of its terms
@@ -360,8 +360,8 @@ func (r *Ranker) besideDoc(m *backends.Memory) besideDoc {
 	return b
 }
 
-// scoreOf returns the BM25 score of a memory that is not in the index. A word and its
-// related ones count once.
+// scoreOf returns the BM25 score of a memory outside the index. A word and its related ones count
+// once.
 func (x *lexicon) scoreOf(terms []weighedTerm, b *besideDoc) float64 {
 	base, usual := bm25K1*(1-bm25B), float64(b.length)
 	if x.total > 0 {

@@ -36,9 +36,9 @@ type Ranker struct {
 	cache    *cache
 	scratch  sync.Pool              // of *scratch
 	scales   atomic.Pointer[scales] // of the embedder; nil until it made a vector for a query
-	scaling  atomic.Bool            // the scales are asked for beside searches
+	scaling  atomic.Bool            // a search beside others asks for the scales
 
-	querying, storing    *service // the embedder: a slow one still makes the vectors that are stored
+	querying, storing    *service // the embedder: a slow one still makes the vectors to store
 	reranking, rewriting *service
 	rewrites             singleflight.Group // of the searches that wait for one
 	rewritten            *lru.Cache[string, *Rewriting]
@@ -50,8 +50,8 @@ type Ranker struct {
 	refreshes sync.WaitGroup
 }
 
-// New returns a Ranker. It makes no call to the store or the embedder. A configuration
-// that cannot work is ErrInvalid. Close it after use.
+// New returns a Ranker. The store and the embedder get their first call later. An unusable
+// configuration is ErrInvalid. Close it after use.
 func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -81,8 +81,8 @@ func (r *Ranker) Stats() Stats { return r.cache.snapshot() }
 // EmbeddingModel returns Config.EmbeddingModel.
 func (r *Ranker) EmbeddingModel() string { return r.config.EmbeddingModel }
 
-// Close ends what is being loaded and waits for it. Calls after it are ErrUnavailable. The
-// store and the embedder stay open.
+// Close ends running loads and waits for them. Calls after it are ErrUnavailable. The store and the
+// embedder stay open.
 func (r *Ranker) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -92,15 +92,15 @@ func (r *Ranker) Close() error {
 	return nil
 }
 
-// Search returns the memories of partition p that answer the query, best first, as the
-// package comment describes. The Scope of q is not read: p is what is searched. A blank
-// query, and one without a match, find nothing.
+// Search returns the memories of partition p that answer the query, best first, as the package
+// comment describes. It searches p and ignores the Scope of q. A blank query, and one without a
+// match, find nothing.
 //
-// Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is no number, a diversity
-// that is not from 0 to 1, a query that is not UTF-8, a filter that does not compile; ErrUnavailable
-// when the store does not answer. An embedder, a rewriter or a reranker that fails, takes too long
-// or is left alone is no error, nor are stored vectors of another model (ErrDimension, see
-// [Ranker.Reembed]): they are the Degraded of the [backends.SearchResponse].
+// Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is NaN or infinite, a
+// diversity outside 0 to 1, a query that is not UTF-8, a filter that does not compile;
+// ErrUnavailable when the store fails. An embedder, a rewriter or a reranker may fail, take too
+// long or rest, and stored vectors may be of another model (ErrDimension, see [Ranker.Reembed]).
+// Search answers all the same and reports them in Degraded of the [backends.SearchResponse].
 func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
 	query, err := r.parse(q)
 	if err != nil {
@@ -152,14 +152,14 @@ type query struct {
 	eligible  eligibility
 	beside    []besideDoc
 	spans     []span // times that it names
-	ofTime    bool   // it asks for nothing but them
+	ofTime    bool   // it asks for a time alone
 	diversity float64
 	rewriter  Rewriter // nil: the query stays as it is
 	reranker  Reranker // nil: the order stays as it is
 
 	context   []queryTerm // of what was said before the query
 	keywords  []queryTerm // of a Rewriter
-	questions []*query    // itself, and those of a Rewriter
+	questions []*query    // itself, and the questions of a Rewriter
 }
 
 func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
@@ -194,7 +194,7 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	return out, nil
 }
 
-// read sets what a query asks for.
+// read fills in the terms and times of a query.
 func (r *Ranker) read(q *query, text string) {
 	asked := idle.ReplaceAllString(text, " ")
 	q.text, q.spans = text, r.spans(text)
@@ -204,8 +204,8 @@ func (r *Ranker) read(q *query, text string) {
 	q.ofTime = r.namesTime(q) && r.onlyTimes(asked, q.spans)
 }
 
-// terms returns what to look for of a query: without function characters, unless it has
-// nothing else.
+// terms returns the terms of a query to look for. It drops function characters, unless they are all
+// that it has.
 func (r *Ranker) terms(text string) []queryTerm {
 	all, _ := r.analyzer.count(text)
 	content := slices.DeleteFunc(slices.Clone(all), func(t queryTerm) bool { return isFunction(t.text) })
@@ -216,7 +216,7 @@ func (r *Ranker) terms(text string) []queryTerm {
 }
 
 // Once returns a context in which a ranker asks the store once for each partition what changed: all
-// calls of one search read what was stored before the first.
+// calls of one search see the same writes, those before the first.
 func Once(ctx context.Context) context.Context {
 	return context.WithValue(ctx, onceKey{}, &sync.Map{}) // of asked and *partition
 }
@@ -264,50 +264,48 @@ func (r *Ranker) background(ctx context.Context) (work context.Context, finish f
 	return work, func() { stop(); cancel(); r.refreshes.Done() }, nil
 }
 
-// Config configures a [Ranker]. It is copied by [New].
+// Config configures a [Ranker]. [New] copies it.
 type Config struct {
-	Records store.Records // Required. Where the memories are.
+	Records store.Records // Required. The store of the memories.
 
 	// Embedder makes vectors of texts. Optional. Without one the ranking is lexical alone.
 	Embedder embedding.Embedder
-	// EmbeddingModel is the name under which the embedder's vectors are kept with a
-	// partition. Required with an Embedder.
+	// EmbeddingModel is the name that a partition keeps with the embedder's vectors. Required with
+	// an Embedder.
 	EmbeddingModel string
-	// EmbedTimeout is how long a search waits for the vector of its query, at most; it never
-	// takes more than half of the time that is left to the search. After it words alone
-	// answer. Vectors of what is stored may take longer: see the package comment. Optional.
-	// Defaults to 1 s.
+	// EmbedTimeout is how long a search waits for the vector of its query, at most. A wait also
+	// ends at half of the search's remaining time. After it words alone answer. Vectors to store
+	// may take longer: see the package comment. Optional. Defaults to 1 s.
 	EmbedTimeout time.Duration
-	// Int8 stores a vector with one byte a component, and one scale, in place of four bytes
-	// a component. In memory that makes no difference. Optional.
+	// Int8 stores a vector with one byte a component, and one scale, in place of four bytes a
+	// component. In memory vectors stay as they are. Optional.
 	Int8 bool
 
 	MaxBytes int64 // Optional. Budget in bytes of all loaded indexes together. Defaults to 1 GiB.
 
-	// Without names signals that are left out: see [Signals]. Optional. Defaults to none.
+	// Without names signals to leave out: see [Signals]. Optional. Defaults to none.
 	Without []string
 
-	// Weights change the order by other things than what is asked for, such as [Recency] and
-	// [Importance]. On LoCoMo recency costs recall, and importance, as novelty, brings some: see
-	// examples/bench. Optional. Defaults to none.
+	// Weights change the order by other reasons than the query, such as [Recency] and [Importance].
+	// On LoCoMo recency costs recall, and importance, as novelty, brings some: see examples/bench.
+	// Optional. Defaults to none.
 	Weights []Weight
 
 	// Rewriter adds to what a search looks for. Optional. Defaults to none.
 	Rewriter Rewriter
-	// RewriteTimeout is how long a search waits for the Rewriter, at most; it never takes more
-	// than half of the time that is left. After it the query stays as it was asked. Optional.
+	// RewriteTimeout is how long a search waits for the Rewriter, at most. A wait also ends at half
+	// of the search's remaining time. After it the query stays as the user wrote it. Optional.
 	// Defaults to 2 s.
 	RewriteTimeout time.Duration
 
 	Reranker Reranker // Optional. Defaults to none.
-	// RerankTimeout is how long a search waits for the Reranker, at most; it never takes
-	// more than half of the time that is left. After it the order stays. Optional. Defaults
-	// to 2 s.
+	// RerankTimeout is how long a search waits for the Reranker, at most. A wait also ends at half
+	// of the search's remaining time. After it the order stays. Optional. Defaults to 2 s.
 	RerankTimeout time.Duration
 
-	// Keys returns exact keys under which [Ranker.Lookup] finds a memory; they are kept
-	// with the index, so short ones save room. It must depend on the memory alone, leave it
-	// as it is, and be safe for concurrent use. Optional. Defaults to none.
+	// Keys returns exact keys under which [Ranker.Lookup] finds a memory. The index keeps them, so
+	// short ones save room. Keys must depend on the memory alone, leave it as it is, and be safe
+	// for concurrent use. Optional. Defaults to none.
 	Keys func(*backends.Memory) []string
 
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.

@@ -18,9 +18,9 @@ import (
 // Reranker orders a pool of hits by a closer look, as a cross-encoder or a model does. It
 // must be safe for concurrent use. [Chat] is one.
 type Reranker interface {
-	// Rerank returns one score from 0 to 1 for each hit. The hits are the whole pool, more
-	// than were asked for, best first, long ones with their Passage; they must not be changed.
-	// An error leaves the order as it was and is reported as Degraded.
+	// Rerank returns one score from 0 to 1 for each hit. The hits are the whole pool, more than the
+	// search asks for, best first, long ones with their Passage. Rerank must leave them as they
+	// are. After an error the order stays as it was, and Degraded reports it.
 	Rerank(ctx context.Context, query string, hits []backends.Hit) ([]float64, error)
 }
 
@@ -28,14 +28,13 @@ type Reranker interface {
 type found struct {
 	backends.Hit
 	of     *backends.Memory // in the index: the same one for all questions
-	value  float64          // what the order is by
-	vector []float32        // nil without one
-	words  map[string]bool  // made for diversify
+	value  float64          // the order follows it
+	vector []float32        // nil if the memory has none
+	words  map[string]bool  // diversify makes it
 	like   float64          // how like it is to the most similar one before it
 }
 
-// pool is how many hits leave the ranking: those asked for, or more where a closer look
-// chooses among them.
+// pool is how many hits leave the ranking: TopK, or more where a closer look chooses among them.
 func (q *query) pool() int {
 	if q.reranker == nil && q.diversity == 0 && len(q.questions) == 1 {
 		return q.topK
@@ -43,13 +42,13 @@ func (q *query) pool() int {
 	return max(4*q.topK, 60)
 }
 
-// questionWeight is what the value of a memory for a question in the query counts against that
-// for the query itself. On LoCoMo a question about something else costs 23 points of recall@5 if the
-// better of both counts, and 7 with this; one with three words of the answer brings 1 and 11.
+// questionWeight is the weight of a memory's value for a question in the query against its value
+// for the query itself. On LoCoMo a question about something else costs 23 points of recall@5 if
+// the better of both counts, and 7 with this weight; a question with three words of the answer
+// brings 1 and 11.
 const questionWeight = 0.5
 
-// join adds to the values of a pool those that memories have for the question that they answer
-// best.
+// join adds to the value of each memory its value for the question that it answers best.
 func join(pool, others []found) []found {
 	byValue := func(a, b found) int { return cmp.Compare(b.value, a.value) }
 	slices.SortStableFunc(others, byValue)
@@ -117,9 +116,10 @@ func checkScores(scores []float64, n int) error {
 // maxDiverse is how many hits of a pool diversify looks at: it compares each with each.
 const maxDiverse = 200
 
-// diversify orders the pool by maximal marginal relevance (Carbonell and Goldstein, The Use of
-// MMR, Diversity-Based Reranking, SIGIR 1998): next comes the hit of which the most is left
-// when what is like it stands before it. How well a hit answers is its share of the first.
+// diversify orders the pool by maximal marginal relevance (Carbonell and Goldstein, The Use of MMR,
+// Diversity-Based Reranking, SIGIR 1998). The next hit is the one that has most left after a
+// deduction for likeness to the hits before it. The quality of a hit is its share of the first
+// hit's value.
 func (r *Ranker) diversify(q *query, pool []found) {
 	pool = pool[:min(len(pool), maxDiverse)]
 	if q.diversity == 0 || len(pool) == 0 {
@@ -145,8 +145,8 @@ func (r *Ranker) diversify(q *query, pool []found) {
 	}
 }
 
-// likeness is 0 to 1: what the cosine of two memories has above that of texts that are not
-// related, and without vectors their share of words in common (Jaccard).
+// likeness is 0 to 1: how far the cosine of two memories exceeds the usual one, and where vectors
+// are missing their share of words in common (Jaccard).
 func likeness(q *query, a, b *found) float64 {
 	if a.vector != nil && b.vector != nil && len(a.vector) == len(b.vector) {
 		return above(q.scale.usual, float64(vek32.Dot(a.vector, b.vector)))

@@ -13,41 +13,40 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Rewriter says what else a search should look for: memories often answer a query without its
-// words. It is asked once for a query, however many partitions are searched, and its answer is
-// kept for that day among the last 256. It must be safe for concurrent use. [Chat] is one.
+// Rewriter says what else a search should look for: memories often answer a query in other words.
+// The ranker asks it once for a query, however many partitions it searches, and keeps its answer
+// for that day among the last 256. It must be safe for concurrent use. [Chat] is one.
 type Rewriter interface {
-	// Rewrite returns what to add to a query, of at most 4 KiB, that is asked at now. An error
-	// leaves the query as it is and is reported as Degraded.
+	// Rewrite returns additions to a query, of at most 4 KiB, that is asked at now. After an error
+	// the query stays as it is, and Degraded reports it.
 	Rewrite(ctx context.Context, query string, now time.Time) (*Rewriting, error)
 }
 
 // Rewriting is what a [Rewriter] adds to a query. All of it is optional.
 type Rewriting struct {
-	// Keywords are words and names that an answer may have in the place of those of the query.
-	// They count half; those that the query has count as they do there. The first 16 terms are
-	// looked for.
+	// Keywords are words and names that an answer may have instead of the query's. They count half;
+	// a keyword that the query has counts as it does there. A search looks for the first 16 terms.
 	Keywords []string
-	// Questions are what the query asks, one thing at a time. Each is looked for like a query,
-	// and to what a memory is worth for the query comes half of what it is for the question that
-	// it answers best. Its Score is the highest of all. The first 4 are asked.
+	// Questions are the parts of the query, one thing at a time. A search looks for each like for a
+	// query. The memory's value for the query gets half of its value for the question that it
+	// answers best. Its Score is the highest of all. The first 4 count.
 	Questions []string
-	// From and Until are the time that the query asks about, up to Until. Until is zero where it
-	// asks about none, From where it asks about all that was before.
+	// From and Until are the time that the query asks about; Until is its exclusive end. A zero
+	// Until means that the query does not name a time. A zero From leaves the beginning open.
 	From, Until time.Time
 }
 
 const (
-	keywordWeight = 0.5 // of a word that the query has not, against one that it has
+	keywordWeight = 0.5 // of a word that is new to the query, against one that it has
 	maxKeywords   = 16
 	maxParts      = 4
 	maxRewritten  = 4 << 10 // bytes of a query: see shorten
 	maxRewritings = 256
 )
 
-// rewrite adds to the query what the Rewriter says. The error is for Degraded. What learns
-// searches with whole messages, which no user asked. Searches that ask the same at the same time
-// share the answer.
+// rewrite adds the Rewriter's answer to the query. The error is for Degraded. Work that learns
+// skips it: it searches with whole messages instead of questions. Searches that ask the same at the
+// same time share the answer.
 func (r *Ranker) rewrite(ctx context.Context, q *query) error {
 	if q.rewriter == nil || learns(ctx) {
 		return nil
@@ -75,7 +74,7 @@ func (r *Ranker) rewrite(ctx context.Context, q *query) error {
 			return w, err
 		})
 		if err != nil {
-			r.rewrites.Forget(key) // no later search waits for one that hangs
+			r.rewrites.Forget(key) // later searches start anew instead of waiting for one that hangs
 			return fmt.Errorf("the query is as it was asked: %w", err)
 		}
 	}
@@ -83,7 +82,7 @@ func (r *Ranker) rewrite(ctx context.Context, q *query) error {
 	return nil
 }
 
-// widen adds a rewriting to a query. What the query has itself is not added.
+// widen adds a rewriting to a query, except for words that the query has already.
 func (r *Ranker) widen(q *query, w *Rewriting) {
 	own, _ := r.analyzer.count(q.text)
 	for _, t := range r.terms(strings.ToValidUTF8(strings.Join(w.Keywords, "\n"), "")) {

@@ -12,8 +12,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// sessions knows in which order the memories of a session were said. It is changed with the
-// lexicon, and like that makes its lists all at once on a first load.
+// sessions knows the order of the memories in a session. It changes with the lexicon, and like it
+// makes its lists all at once on a first load.
 type sessions struct {
 	built   bool
 	numbers map[string]int32 // name of a session → number
@@ -23,40 +23,40 @@ type sessions struct {
 	terms   int64            // of all sessions
 }
 
-// session is what was said in one, and what was learnt from it.
+// session is the utterances of one session, and the count of all its memories.
 type session struct {
 	said     []utterance // in order
 	memories int
 	terms    int64 // of all memories, repeats included
 }
 
-// utterance is what signals ask of something that was said. It stands beside its neighbours in
-// memory: a search looks at thousands.
+// utterance holds the fields that signals read of something said. It stands beside its neighbours
+// in memory: a search looks at thousands.
 type utterance struct {
 	slot      int32
 	asks      asking
 	user      bool  // it has that role
-	assistant bool  // it has that role, and no name
+	assistant bool  // it has that role, and its speaker has no name
 	long      bool  // it is longer than a passage
 	time      int64 // as in doc
 }
 
-// repeats reports whether an utterance is a long answer of an assistant, which has the words of
-// what it was asked, and of much else.
+// repeats reports whether an utterance is a long answer of an assistant, which has the words of the
+// question, and many others.
 func (u *utterance) repeats() bool { return u.assistant && u.long }
 
-// place is where a slot stands. The zero place is in no session. Numbers and slots are one
+// place says where a slot stands. The zero place is outside all sessions. Numbers and slots are one
 // higher here.
 type place struct {
 	session       int32
-	at            int32 // notSaid for what was learnt
-	before, after int32 // slots of what was said together with it
+	at            int32 // notSaid for learnt memories
+	before, after int32 // slots of the utterances said together with it
 }
 
 const notSaid = -1
 
 // inSession reports whether a memory belongs to a session, and whether it was said in it.
-// Experience does not: tasks are alike across sessions.
+// Experience stays outside: tasks are alike across sessions.
 func inSession(m *backends.Memory) (belongs, said bool) {
 	return m.Origin.Session != "" && !m.Kind.Traits().Timeless, m.Kind == backends.KindEpisode
 }
@@ -146,7 +146,7 @@ func (s *sessions) remove(docs []doc, slot int32) {
 	}
 }
 
-// together is how far apart in time two messages are at most of which one may answer the other.
+// together is how far apart in time two messages are at most if one may answer the other.
 const together = int64(time.Hour)
 
 func near(a, b *utterance) bool {
@@ -154,8 +154,8 @@ func near(a, b *utterance) bool {
 	return apart <= together && apart >= -together
 }
 
-// around returns what was said in the session of a slot, and where it stands there: nil if it
-// was not said.
+// around returns the utterances in the session of a slot, and its position among them: nil for a
+// memory that was learnt rather than said.
 func (s *sessions) around(slot int32) ([]utterance, int) {
 	p := s.places[slot]
 	if p.session == 0 || p.at == notSaid {
@@ -164,8 +164,8 @@ func (s *sessions) around(slot int32) ([]utterance, int) {
 	return s.list[p.session-1].said, int(p.at)
 }
 
-// inOrder orders by time, then by the ids, numbers in them by their value; 7 comes before 07,
-// whichever was stored first.
+// inOrder orders by time, then by the ids, numbers in them by their value. 7 comes before 07 in any
+// order of storing.
 func inOrder(docs []doc) func(a, b utterance) int {
 	return func(a, b utterance) int {
 		if c := cmp.Compare(a.time, b.time); c != 0 { // mostly

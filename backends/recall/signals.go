@@ -21,16 +21,16 @@ type signal[Of any] struct {
 	when   func(f *field) bool // whether it adds anything for this query at all; nil: it may
 }
 
-// ownSignal is a share of a memory's BM25 score, handedSignal one of the score of an utterance
-// that is handed to another one of its session.
+// ownSignal is a share of a memory's BM25 score. handedSignal is a share of an utterance's score
+// that goes to another one of its session.
 type (
 	ownSignal    = signal[func(f *field, slot int32) float64]
 	handedSignal = signal[func(f *field, said []utterance, from, to int) float64]
 )
 
-// The weights are round numbers in the middle of a plateau: on five conversations of LoCoMo
-// recall@5 to @50 moved by at most 1.6 points when one of them was doubled or halved.
-// examples/bench has what each brings alone and what is lost without it.
+// The weights are round numbers in the middle of a plateau: doubling or halving one of them moved
+// recall@5 to @50 on five conversations of LoCoMo by at most 1.6 points. examples/bench shows the
+// effect of each alone, and the loss without it.
 
 // ownSignals change what the words of a memory count by who says them and how. They read
 // BM25 scores.
@@ -41,22 +41,22 @@ var ownSignals = []ownSignal{
 	{datesName, 1, (*field).ofTheTime, (*field).namesTime},             // "yesterday": what was said or happened then
 }
 
-// handedSignals give a memory a share of what is said around it: an answer is understood by
-// its question, and has few of its words. They read what ownSignals made.
+// handedSignals give a memory a share of its surroundings: an answer needs its question to be
+// understood, and has few of its words. They read the results of ownSignals.
 var handedSignals = []handedSignal{
 	{"neighbours", 0.3, (*field).isNear, nil},
 	{"answer", 0.6, (*field).isAnswer, nil},                            // what follows a question
 	{"question", 0.3, (*field).hasLongAnswer, (*field).hasLongAnswers}, // what a long answer follows
 }
 
-// sessionSignal is the weight of BM25 over whole sessions, in which each is a document.
-// What is said in the session that the query is about comes before the same words elsewhere.
-// It moves hits, and leaves their Score.
+// sessionSignal is the weight of BM25 over whole sessions, in which each is a document. The same
+// words come first in the session that the query is about. The signal moves hits, and leaves their
+// Score.
 const sessionSignal = 0.4
 
 const sessionName = "session"
 
-// signals are those that a ranker has.
+// signals holds the signals of a ranker.
 type signals struct {
 	own     []ownSignal
 	handed  []handedSignal
@@ -65,7 +65,7 @@ type signals struct {
 	stating bool
 }
 
-// newSignals returns all signals but those with some names.
+// newSignals returns all signals except the named ones.
 func newSignals(without []string) (*signals, error) {
 	s, known := &signals{session: sessionSignal, dates: !slices.Contains(without, datesName), stating: !slices.Contains(without, States)}, Signals()
 	for _, name := range without {
@@ -96,8 +96,8 @@ func Signals() []string {
 // reach is how far handedSignals look.
 const reach = 2
 
-// Only the best memories hand something on: those that have a share of the best score, and
-// are among the first. Of ten thousand memories thousands have a common word of a query.
+// Only the best memories hand on a share: they reach strong, a share of the best score, and are
+// among the first givers. Of ten thousand memories thousands have a common word of a query.
 const (
 	strong = 0.2
 	givers = 128
@@ -106,7 +106,7 @@ const (
 // field is the lexical scores of one query on their way through the signals. All slices of
 // scores are by slot, and the zero of scratch between searches.
 type field struct {
-	signals  // those that may add something
+	signals  // the signals that may add something
 	weights  []Weight
 	now      time.Time
 	x        *index
@@ -114,15 +114,15 @@ type field struct {
 	speaker  string    // the only one whom the query names
 	long     bool      // an assistant answers at length
 	sessions []float64 // what each is for the query, 0 to 1, by number
-	hands    float64   // the score from which on a memory hands something on
+	hands    float64   // the score from which on a memory hands on a share
 	best     float64   // before sessionSignal
 
 	slots   []int32     // of the candidates
-	beside  []candidate // that are not in the index
+	beside  []candidate // memories outside the index
 	cosines standard
-	probe   *probe // nil where vectors are not compressed
+	probe   *probe // nil where vectors are uncompressed
 	sample  sample
-	exact   map[int32][]float32 // vectors that were read from the store, by slot
+	exact   map[int32][]float32 // vectors read from the store, by slot
 }
 
 // field lists the eligible memories that have a score, by their words or by a signal.
@@ -161,7 +161,7 @@ func active[Of any](f *field, all []signal[Of]) []signal[Of] {
 	return slices.DeleteFunc(slices.Clone(all), func(s signal[Of]) bool { return s.when != nil && !s.when(f) })
 }
 
-// handOn gives the memories around one what they get of it, and of what else is near them.
+// handOn gives the memories around one their share of it, and of the others near them.
 func (f *field) handOn(q *query, slot int32) {
 	s := f.s
 	said, from := f.x.sessions.around(slot)
@@ -185,8 +185,8 @@ func (f *field) handOn(q *query, slot int32) {
 	}
 }
 
-// handedTo returns what a signal hands to an utterance from those around it, the same in any
-// order of the slots.
+// handedTo returns the amount that a signal hands to an utterance from its surroundings, the same
+// in any order of the slots.
 func (f *field) handedTo(signal *handedSignal, said []utterance, to int) float64 {
 	sum := 0.0
 	for from := max(0, to-reach); from < min(len(said), to+reach+1); from++ {
@@ -244,9 +244,9 @@ func (f *field) longAnswers(slot int32) float64 {
 	return oneIf(m.Kind == backends.KindEpisode && m.Origin.Role == "assistant")
 }
 
-// isNear reaches the second ones, too, but where an assistant answers at length: what users say
-// next to it may be about anything. What an assistant says to a statement only confirms it, and
-// a long answer repeats what it was asked.
+// isNear reaches the second neighbours, too, except where an assistant answers at length: the
+// user's messages around its answer may be about anything. An assistant only confirms a statement,
+// and its long answer repeats the question.
 func (f *field) isNear(said []utterance, from, to int) float64 {
 	if second := from-to > 1 || to-from > 1; f.long && second {
 		return 0
@@ -314,7 +314,7 @@ func (x *index) sessionScores(s *scratch, terms []weighedTerm) []float64 {
 		s.touched = s.touched[:0]
 		for _, p := range t.list {
 			in := all.places[p.slot].session - 1
-			if in < 0 || s.own[p.slot] == 0 { // it may not be returned
+			if in < 0 || s.own[p.slot] == 0 { // the search may exclude it
 				continue
 			}
 			if s.counts[in] == 0 {

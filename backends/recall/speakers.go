@@ -32,8 +32,8 @@ func askingOf(text string) asking {
 // talk counts who speaks in a partition.
 type talk struct {
 	speakers map[string]*speaker // by name
-	users    spoken              // what has the role of users, and no name
-	answers  spoken              // what has that of assistants, and no name
+	users    spoken              // messages in the role of users from speakers without a name
+	answers  spoken              // the same in the role of assistants
 }
 
 type speaker struct {
@@ -43,8 +43,8 @@ type speaker struct {
 
 type spoken struct{ memories, terms int64 }
 
-// longer is how many times longer than what users say answers are on average, where they
-// are those of an assistant. People who write to each other write much the same.
+// longer is how many times longer an assistant's answers are on average than the user's messages,
+// if it answers at length. People who write to each other write much the same.
 const longer = 2
 
 func (t *talk) longAnswers() bool {
@@ -73,7 +73,7 @@ func (t *talk) count(a *analyzer, m *backends.Memory, length int32, n int) {
 	}
 }
 
-// namedIn returns the speaker whom a query names, or "" if it names none or several.
+// namedIn returns the speaker whom a query names, or "" if the query names several or no speaker.
 func (x *index) namedIn(q *query) string {
 	found := ""
 	for name, s := range x.talk.speakers {

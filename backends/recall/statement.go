@@ -10,7 +10,8 @@ import (
 	"github.com/einomem/einomem/internal/speech"
 )
 
-// stating is what a memory states, as far as it was asked for: that takes longer than to rank it.
+// stating says what a memory states. It is read on demand, because reading takes longer than
+// ranking.
 type stating = uint32
 
 const (
@@ -20,18 +21,18 @@ const (
 	statesNothing // a question, a request, a greeting
 )
 
-// What such memories count, in the order and in their Score: they have the words of the query where it
-// was asked before, and would stand before its answer.
+// The weights of such memories, in the order and in their Score. They have the words of the query
+// where it was asked before, and would stand before its answer.
 const (
 	repeatsWeight = 0.5
 	nothingWeight = 0.25
 )
 
-// States is the name of the signal that puts back what states nothing.
+// States is the name of the signal that puts back memories which state nothing.
 const States = "states"
 
-// statingOf reads a memory, which may answer a question. What people say to one another states
-// something even where it asks; what a user asks an assistant is asked again.
+// statingOf reads a memory, which may answer a question. People state something to one another even
+// where they ask. A user's question to an assistant states nothing: the user asks it again.
 func statingOf(m *backends.Memory, answers bool) stating {
 	user, assistant := m.Origin.Role == "user", m.Origin.Role == "assistant"
 	switch {

@@ -18,11 +18,10 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// A stored vector is a byte for the encoding, four for the fingerprint of the embedding
-// model's name, and the components of the normalised vector: float32, or a float32 scale
-// and int8. Numbers are little-endian. With the fingerprint a vector of a former model is
-// never taken for one of the current, even where it was written while the partition was
-// embedded anew.
+// A stored vector is a byte for the encoding, four for the fingerprint of the embedding model's
+// name, and the components of the normalised vector: float32, or a float32 scale and int8. Numbers
+// are little-endian. The fingerprint tells a vector of a former model from the current ones, even
+// where it was written during a re-embedding.
 const (
 	tagFloat32  = 1
 	tagInt8     = 2
@@ -34,9 +33,8 @@ var (
 	errBrokenVector = errors.New("vector that cannot be decoded")
 )
 
-// Decoder returns the function that decodes the stored vectors of a space, as Embed
-// returned it. A vector of another model, and one that cannot be decoded, is an error. It
-// is safe for concurrent use.
+// Decoder returns the function that decodes the stored vectors of a space, as Embed returned it. A
+// damaged vector and one of another model are errors. It is safe for concurrent use.
 func Decoder(space store.Embedding) func([]byte) ([]float32, error) {
 	return func(encoded []byte) ([]float32, error) {
 		v := make([]float32, space.Dim)
@@ -50,8 +48,8 @@ func fingerprint(model string) uint32 {
 	return h.Sum32()
 }
 
-// normalise returns v as float32 of length 1. NaN, infinities and the zero vector have no
-// direction: they are an error.
+// normalise returns v as float32 of length 1. NaN, infinities and the zero vector are errors, since
+// they lack a direction.
 func normalise(v []float64) ([]float32, error) {
 	var largest float64
 	for i, x := range v {
@@ -64,7 +62,7 @@ func normalise(v []float64) ([]float32, error) {
 		return nil, errors.New("zero vector")
 	}
 	var sum float64
-	for _, x := range v { // scaled, so that nothing overflows
+	for _, x := range v { // scaled against overflow
 		sum += (x / largest) * (x / largest)
 	}
 	length := math.Sqrt(sum)
@@ -99,9 +97,9 @@ func encodeVector(v []float32, rounded bool, model string) []byte {
 	return out
 }
 
-// decodeVector writes the components of a stored vector of a model to dst, which is as long
-// as the space has dimensions. It returns errStaleVector for a vector of another model,
-// errBrokenVector for one that cannot be decoded.
+// decodeVector writes the components of a stored vector of a model to dst, which is as long as the
+// space has dimensions. It returns errStaleVector for a vector of another model, errBrokenVector
+// for a damaged one.
 func decodeVector(dst []float32, encoded []byte, model string) error {
 	if len(encoded) < vectorStart {
 		return errBrokenVector
@@ -119,7 +117,7 @@ func decodeVector(dst []float32, encoded []byte, model string) error {
 	return errBrokenVector
 }
 
-// decodeFloat32 refuses what is far from length 1, and what is no number.
+// decodeFloat32 refuses vectors far from length 1, and NaN.
 func decodeFloat32(dst []float32, body []byte) error {
 	out := dst
 	for len(out) >= 4 && len(body) >= 16 { // a third less of a cold load than one by one
@@ -137,9 +135,9 @@ func decodeFloat32(dst []float32, body []byte) error {
 	return nil
 }
 
-// decodeInt8 restores the length 1 of a rounded vector, so that its products with others
-// are cosines. The scale takes no part in that, and the sum of whole numbers is exact: the
-// same vector on every machine.
+// decodeInt8 restores the length 1 of a rounded vector, so that its products with others are
+// cosines. The scale cancels out, and the sum of whole numbers is exact: the same vector on every
+// machine.
 func decodeInt8(dst []float32, body []byte) error {
 	scale := math.Float32frombits(binary.LittleEndian.Uint32(body))
 	square := 0
@@ -155,9 +153,9 @@ func decodeInt8(dst []float32, body []byte) error {
 	return nil
 }
 
-// Vectors keeps the vectors of texts for one piece of work, so that a text that is both
-// searched with and stored is embedded once. It lasts as long as the work does: nothing is
-// dropped. The zero value is empty. It is safe for concurrent use.
+// Vectors keeps the vectors of texts for one piece of work, so that a text that is both searched
+// with and stored is embedded once. It keeps all of them as long as the work lasts. The zero value
+// is empty. It is safe for concurrent use.
 type Vectors struct {
 	Made   atomic.Int64 // how many vectors an embedder was asked for
 	byText sync.Map     // of string and []float32, normalised
@@ -165,10 +163,10 @@ type Vectors struct {
 
 type vectorsKey struct{}
 
-// WithVectors returns a context in which searches and [Ranker.Embed] take the vectors that v
-// has, and add those that they make. It is for one ranker: vectors of several embedders
-// do not mix. Since no reply waits for such work, its searches wait for the embedder as
-// Embed does, and not for Config.EmbedTimeout.
+// WithVectors returns a context in which searches and [Ranker.Embed] take the vectors of v and add
+// the ones that they make. It is for one ranker, because embedders have spaces of their own.
+// Replies do not depend on such work, so its searches wait for the embedder as long as Embed does,
+// instead of Config.EmbedTimeout.
 func WithVectors(ctx context.Context, v *Vectors) context.Context {
 	return context.WithValue(ctx, vectorsKey{}, v)
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Words finds the content words of texts: what two texts have in common if they say the
-// same. It is safe for concurrent use.
+// Words finds the content words of texts, which two texts have in common if they say the same. It
+// is safe for concurrent use.
 type Words struct{ analyzer *analyzer }
 
-// NewWords returns a Words. The error is that of damaged lists of stop words.
+// NewWords returns a Words. Damaged lists of stop words are an error.
 func NewWords() (*Words, error) {
 	a, err := newAnalyzer()
 	return &Words{analyzer: a}, err
@@ -22,8 +22,8 @@ func NewWords() (*Words, error) {
 // Words returns the content words as the Ranker analyses them.
 func (r *Ranker) Words() *Words { return &Words{analyzer: r.analyzer} }
 
-// Of returns the distinct content words of a text: stems without stop words, of scripts
-// without spaces characters and pairs without function characters.
+// Of returns the distinct content words of a text: stems of all but the stop words. Scripts without
+// spaces give characters and pairs, except for function characters.
 func (w *Words) Of(text string) map[string]bool {
 	terms, _ := w.analyzer.count(person.Replace(text))
 	out := map[string]bool{}
@@ -35,13 +35,14 @@ func (w *Words) Of(text string) map[string]bool {
 	return out
 }
 
-// idle are words of a question that say nothing of what it asks for.
+// idle are words of a question that are beside its subject.
 var idle = regexp.MustCompile(`(?i)\b(?:at the moment|right now|currently|nowadays|these days|at present|(?:can|could|would) you|do you (?:still )?(?:know|remember)|(?:please )?(?:tell|remind) me(?: again)?|please|again)\b|现在|目前|请问|请|告诉我|(?:你|您)?(?:还)?记得|哪里|哪儿|什么|怎么样?|多少`)
 
-// person takes out whom statements are about: most are about the user.
+// person takes out the subject of statements: most are about the user.
 var person = strings.NewReplacer("用户", " ", "The user's", "", "The user", "", "the user's", "", "the user", "")
 
-// Related returns words with those that people use for the same things: "lives" brings "moved".
+// Related returns words together with words that people use for the same things: "lives" brings
+// "moved".
 func (w *Words) Related(words map[string]bool) map[string]bool {
 	out := map[string]bool{}
 	for word := range words {
@@ -53,7 +54,7 @@ func (w *Words) Related(words map[string]bool) map[string]bool {
 	return out
 }
 
-// Asked returns the words of a query of which a text has the word or a related one.
+// Asked returns the words of a query that a text has, itself or by a related word.
 func (w *Words) Asked(query map[string]bool, text string) map[string]bool {
 	terms, _ := w.analyzer.count(person.Replace(text))
 	out := map[string]bool{}
@@ -68,10 +69,10 @@ func (w *Words) Asked(query map[string]bool, text string) map[string]bool {
 // functionChars only hold Chinese sentences together.
 const functionChars = "我你您他她它们的了吗呢吧啊呀么是在有和与也都就还很这那哪什怎谁几个一"
 
-// isFunction reports whether a term has no meaning of its own, beyond the stop words.
+// isFunction reports whether a term only holds a sentence together, beyond the stop words.
 func isFunction(term string) bool { return strings.ContainsAny(term, functionChars) }
 
-// light are words, and characters, of questions that ask for a time and for nothing else of it.
+// light are words, and characters, of questions that ask for a time alone.
 const light = `give show let want happen happened go went gone come came get got do say said tell told talk speak spoke chat discuss mention ask share learn know
 	remember recall forget think thought summarise summary recap review list overview look back bring up busy new plan planned schedule agenda
 	calendar appointment event activity anything something everything nothing thing stuff anyone us me like life interesting important special
@@ -81,15 +82,15 @@ const light = `give show let want happen happened go went gone come came get got
 
 const months = "january february march april may june july august september october november december"
 
-// isLight reports whether a term is one of light, or of nothing but its characters.
+// isLight reports whether a term is one of light, or consists of its characters.
 func (a *analyzer) isLight(term string) bool {
 	return a.light[term] || !strings.ContainsFunc(term, func(c rune) bool { return !a.light[string(c)] })
 }
 
-// related are words by which people ask for and state the same things about themselves. A
-// word of a query also finds the others of its group, at relatedWeight: without a model
-// or an embedder "Where do I live?" would not find "I moved to Shanghai". Where a group has a
-// ">", what is before it finds what is behind it, and not the other way round.
+// related are words by which people ask for and state the same things about themselves. A word of a
+// query also finds the others of its group, at relatedWeight. Without a model or an embedder,
+// "Where do I live?" needs that to find "I moved to Shanghai". In a group with a ">", the words
+// before it find the words behind it, but the reverse is not true.
 var related = []string{
 	"live reside residence address move relocate 住 搬 居住 搬家 地址",
 	"work job employer company career profession occupation employed hired quit 工作 上班 公司 职业 入职 跳槽 辞职",
