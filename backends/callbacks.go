@@ -10,10 +10,9 @@ import (
 	"github.com/cloudwego/eino/components"
 )
 
-// ComponentOfMemory is the component under which memory reports to Eino's
-// callbacks, so that tracers which are in place show it without new code. The
-// handlers that Eino's agents install for their own events filter by component
-// and never mistake a memory call for an answer.
+// ComponentOfMemory is the component under which memory reports to Eino's callbacks.
+// Tracers that are in place show it as it is. The handlers that Eino's agents install for
+// their own events filter by component, so they never take a memory call for an answer.
 const ComponentOfMemory components.Component = "Memory"
 
 // CallbackInput is what a handler gets in OnStart: one of Search and Add is set.
@@ -28,9 +27,9 @@ type CallbackOutput struct {
 	Add    *AddResponse
 }
 
-// Traced returns a backend that reports every Search and Add of b to Eino's
-// callbacks as component [ComponentOfMemory] of type typ ("Mem0"). What the
-// returned backend can do beyond [Backend] is found on b itself.
+// Traced returns a backend that reports every Search and Add of b to Eino's callbacks as
+// component [ComponentOfMemory] of type typ ("Mem0"). Use b itself for abilities beyond
+// [Backend].
 func Traced(typ string, b Backend) Backend { return &traced{Backend: b, typ: typ} }
 
 type traced struct {
@@ -60,8 +59,8 @@ func (t *traced) Add(ctx context.Context, r *AddRequest) (*AddResponse, error) {
 	return resp, nil
 }
 
-// runInfo keeps the handlers of ctx and says that what follows is memory: inside
-// an agent's hook the context still names the agent's chat model.
+// runInfo keeps the handlers of ctx and names memory as the component: inside an agent's
+// hook the context still names the agent's chat model.
 func (t *traced) runInfo(ctx context.Context) context.Context {
 	return callbacks.ReuseHandlers(ctx, &callbacks.RunInfo{Name: t.typ, Type: t.typ, Component: ComponentOfMemory})
 }

@@ -1,25 +1,24 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package backends is the contract of memory: what a memory is, whom it belongs
-// to, and what a [Backend] does with it. Package mem0 below it learns facts from
-// conversations; package store keeps what was learnt; package recall ranks it.
+// Package backends is the contract of memory. It defines a memory, its owner, and the
+// work of a [Backend]. Package mem0 below it learns facts from conversations; package
+// store keeps them; package recall ranks them.
 //
 // # Scopes and partitions
 //
-// A [Scope] says on whose behalf a call is made. From it follows the [Partition]
-// in which a memory lives: what a user says belongs to the user, else to the
-// agent; experience goes to a workspace, on purpose or not at all. No call
-// crosses partitions, and nothing that a model writes chooses one. Carry a scope
-// in the context:
+// A [Scope] says on whose behalf a call is made. The [Partition] of a memory follows from
+// it: the words of a user belong to the user, else to the agent. Experience goes to a
+// workspace, and only on purpose. Every call stays in one partition, and the program
+// alone chooses it, never a model. Carry a scope in the context:
 //
 //	ctx = backends.WithScope(ctx, backends.Scope{UserID: "ann", SessionID: "s1"})
 //
 // # Memories
 //
-// A [Memory] is one thing that is remembered. A fact that changes is superseded,
-// not overwritten: the new memory names the old one in Supersedes, the old one
-// is hidden from then on, and [Manager.History] returns the whole chain.
+// A [Memory] is one thing that is remembered. A fact that changes is superseded: the new
+// memory names the old one in Supersedes, and hides it from then on. [Manager.History]
+// returns the whole chain.
 //
 // # Finding
 //
@@ -34,7 +33,7 @@
 //
 // # Retention
 //
-// Nothing is erased by itself until a backend is told so. A [Retention] has rules by kind
+// Everything stays until a backend is told to erase it. A [Retention] has rules by kind
 // (older than, ended for, unused for, at most so many):
 //
 //	Retention: &backends.Retention{
@@ -44,12 +43,12 @@
 //		},
 //	}
 //
-// The backend's Retain applies it on demand, and reports beforehand, in a dry run, what would
-// go. Sessions end by the TTL of package working.
+// The backend's Retain applies it on demand. A dry run reports beforehand what would go.
+// Sessions end by the TTL of package working.
 //
 // # Errors
 //
-// Sentinels such as [ErrNoScope] and [ErrUnavailable] are wrapped with what was
-// being done; test for them with errors.Is. A failure to read is never "not
-// found", and a failing model is never "nothing to remember".
+// Errors wrap sentinels such as [ErrNoScope] and [ErrUnavailable] and say what the call
+// was doing; test for them with errors.Is. A failure to read is never "not found", and a
+// failing model is never "nothing to remember".
 package backends

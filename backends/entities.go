@@ -15,16 +15,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MetaEntities is the key of [Memory].Metadata with the names of the people, places,
-// organisations and things that a memory is about: a list of texts, or one text. A model that
-// extracts facts writes it, and a program may, in [AddRequest].Metadata and
-// [UpdateRequest].Metadata. Memories without it have no entities, such as those of earlier builds.
+// MetaEntities is the key of [Memory].Metadata for the people, places, organisations and things
+// that a memory is about: a list of texts, or one text. A model that extracts facts writes it. A
+// program may, in [AddRequest].Metadata and [UpdateRequest].Metadata. The entities of a memory
+// that lacks the key, such as one of an earlier build, are empty.
 const MetaEntities = "entities"
 
-// MaxEntities is how many entities an [EntityLister] returns at most: those of most memories.
+// MaxEntities is the most entities that an [EntityLister] returns: those in the most
+// memories.
 const MaxEntities = 1000
 
-// Entity is what memories name: a person, a place, an organisation or a thing.
+// Entity is a person, a place, an organisation or a thing that memories name.
 type Entity struct {
 	Name     string    `json:"name"`     // as the memory that was said last spells it
 	Memories int       `json:"memories"` // how many name it
@@ -32,17 +33,18 @@ type Entity struct {
 	Last     time.Time `json:"last"`     // the same of the last
 }
 
-// EntityLister is implemented by backends that know whom and what their memories are about.
+// EntityLister is implemented by backends that know the entities of their memories.
 type EntityLister interface {
-	// Entities returns what the memories name that hold now, of the partition that the scope
-	// names: see [CountEntities]. No memory with a name is an empty list, not an error.
+	// Entities returns the names in the active memories of the partition that the scope
+	// names: see [CountEntities]. Memories without a name give an empty list and a nil
+	// error.
 	Entities(ctx context.Context, s Scope) ([]Entity, error)
 }
 
-// Entities returns the names of whom and what the memory is about, by [MetaEntities].
+// Entities returns the entities of the memory, by [MetaEntities].
 func (m *Memory) Entities() []string { return m.names(strings.TrimSpace) }
 
-// names returns the entities as some function has them, but for those that it leaves nothing of.
+// names returns the entities as a function spells them, and leaves out empty results.
 func (m *Memory) names(as func(string) string) []string {
 	var names []string
 	has(m.Metadata[MetaEntities], func(v any) bool {
@@ -55,9 +57,9 @@ func (m *Memory) names(as func(string) string) []string {
 	return names
 }
 
-// CountEntities returns what memories name: what most of them name first, then what was said
-// last, then by name; at most [MaxEntities]. Names that differ in case or width (NFKC) alone are
-// one. The order of the memories does not matter.
+// CountEntities returns the entities of memories: the most frequent first, then the most recent,
+// then by name; at most [MaxEntities]. Names that differ in case or width (NFKC) alone are one.
+// The order of the memories has no effect.
 func CountEntities(memories iter.Seq[*Memory]) []Entity {
 	found := map[string]Entity{}
 	for m := range memories {
@@ -85,10 +87,10 @@ func CountEntities(memories iter.Seq[*Memory]) []Entity {
 	return out[:min(len(out), MaxEntities)]
 }
 
-// foldName returns what names that differ in case or width alone have in common.
+// foldName returns the common form of names that differ in case or width alone.
 func foldName(name string) string { return strings.TrimSpace(strings.ToLower(norm.NFKC.String(name))) }
 
-// foldNames does so with the value of a filter: a text or a list of texts.
+// foldNames folds the value of a filter: a text or a list of texts.
 func foldNames(v any) any {
 	switch x := v.(type) {
 	case string:

@@ -27,27 +27,27 @@ const (
 	opNot       = "not"
 )
 
-// Filter is a condition on memories. It is evaluated in process by one piece of
-// code, so it means the same on every store. Build one with [Eq], [Ne], [And], [Or] and
-// [Not], for the other operators as it stands, such as Filter{Op: "gte", Field: "age",
-// Value: 18}, or from JSON-like values with [ParseFilter].
+// Filter is a condition on memories. One piece of code evaluates it in process, so it
+// means the same on every store. Build one with [Eq], [Ne], [And], [Or] and [Not], or
+// from JSON-like values with [ParseFilter]. Write other operators as a literal, such as
+// Filter{Op: "gte", Field: "age", Value: 18}.
 //
-// Field names: id, kind, namespace, workspace, user_id, agent_id, session_id,
-// turn, role, speaker, author, trust, quality, standing, delicate, observed, valid,
-// created, updated, expires, entity. Every other name is a key of Metadata; write "metadata.role" to reach
-// a key with one of those names. entity is the list of [Memory.Entities].
+// Field names: id, kind, namespace, workspace, user_id, agent_id, session_id, turn, role, speaker,
+// author, trust, quality, standing, delicate, observed, valid, created, updated, expires, entity.
+// Every other name is a key of Metadata; write "metadata.role" to reach a key with one of those
+// names. entity is the list of [Memory.Entities].
 //
-// Numbers compare as float64, times as instants (a [time.Time] or an RFC 3339
-// text on either side), texts byte by byte, those of entity whatever their case and width
-// (NFKC), booleans by eq and ne alone.
+// Numbers compare as float64, times as instants (a [time.Time] or an RFC 3339 text on
+// either side), texts byte by byte, booleans by eq and ne alone. Texts of entity compare
+// in any case and width (NFKC).
 //
-// The operators are eq, ne, in, nin, gt, gte, lt, lte, contains, icontains, exists, and, or,
-// not. contains finds a part of a text, or an element of a list; icontains does so whatever the
-// case. exists takes true or false. Of a field with a list eq, ne, in and nin ask for an element.
-// A field that a memory does not have matches only ne, nin, exists with false, and what not
-// negates. The type of a memory's own field is known: a value or an operator of another one is
-// ErrInvalid. A key of Metadata may have another type in each memory; one that the operator does
-// not take does not match.
+// The operators are eq, ne, in, nin, gt, gte, lt, lte, contains, icontains, exists, and, or, not.
+// contains finds a part of a text, or an element of a list; icontains does so in any case. exists
+// takes true or false. On a list field eq, ne, in and nin ask for an element. An absent field
+// matches ne, nin, exists with false, and a not around any other comparison. The type of a
+// memory's own field is known: a value or an operator of another type is ErrInvalid. A key of
+// Metadata may have another type in each memory; there a mismatch of types counts as a
+// difference.
 type Filter struct {
 	Op    string
 	Field string   // for comparisons
@@ -67,11 +67,11 @@ func And(args ...Filter) Filter { return Filter{Op: opAnd, Args: args} }
 // Or matches memories that match one of args.
 func Or(args ...Filter) Filter { return Filter{Op: opOr, Args: args} }
 
-// Not matches memories that do not match arg.
+// Not matches the memories that arg leaves out.
 func Not(arg Filter) Filter { return Filter{Op: opNot, Args: []Filter{arg}} }
 
-// Without returns the filter without the field's eq conditions that all others are joined
-// to by and; nil where nothing is left.
+// Without returns the filter less the field's top-level eq conditions that and joins to
+// all others; nil where they are the whole filter.
 func (f *Filter) Without(field string) *Filter {
 	if f == nil || f.Op == opEq && strings.EqualFold(f.Field, field) {
 		return nil
@@ -91,10 +91,9 @@ func (f *Filter) Without(field string) *Filter {
 	return &out
 }
 
-// Compile checks the filter and returns it as a predicate that is safe for
-// concurrent use. An unknown operator, a field without a name, an empty list of
-// arguments or a value of a type that the operator does not take is
-// [ErrInvalid]. A nil filter matches everything.
+// Compile checks the filter and returns it as a predicate that is safe for concurrent
+// use. An unknown operator, a missing field name, an empty list of arguments or a value
+// of the wrong type for the operator is [ErrInvalid]. A nil filter matches everything.
 func (f *Filter) Compile() (func(*Memory) bool, error) {
 	if f == nil {
 		return func(*Memory) bool { return true }, nil
@@ -122,7 +121,7 @@ func (f *Filter) compileLogic() (func(*Memory) bool, error) {
 		}
 		preds[i] = p
 	}
-	some := f.Op == opOr // what one of the arguments decides
+	some := f.Op == opOr // the result of one argument that decides
 	return func(m *Memory) bool {
 		decided := slices.ContainsFunc(preds, func(p func(*Memory) bool) bool { return p(m) == some })
 		return (decided == some) != (f.Op == opNot)
@@ -135,7 +134,7 @@ var orders = map[string]func(int) bool{
 	opLt: func(c int) bool { return c < 0 }, opLte: func(c int) bool { return c <= 0 },
 }
 
-// compileComparison compiles a comparison with the value that normal makes of its own.
+// compileComparison compiles a comparison; normal converts the filter's value.
 func (f *Filter) compileComparison(normal func(any) (any, error)) (func(*Memory) bool, error) {
 	if strings.TrimPrefix(f.Field, "metadata.") == "" {
 		return nil, fmt.Errorf("filter %s: %w: no field", f.Op, ErrInvalid)
@@ -170,7 +169,7 @@ func (f *Filter) compileComparison(normal func(any) (any, error)) (func(*Memory)
 	}, nil
 }
 
-// check returns an error if the field or the operator never takes the value.
+// check returns an error if the field or the operator has no use for the value.
 func (f *Filter) check(value any) error {
 	_, isBool := value.(bool)
 	_, isText := value.(string)
@@ -236,8 +235,8 @@ func nameOf(field any) string {
 	return "text"
 }
 
-// fieldOf returns how to read a field. A zero value of a memory's own fields counts as
-// absent, but for truth values.
+// fieldOf returns a reader of a field. A zero value of a memory's own field counts as
+// absent, except a boolean.
 func fieldOf(name string) func(*Memory) (any, bool) {
 	if read, ok := fields[name]; ok {
 		return func(m *Memory) (any, bool) {
@@ -262,7 +261,8 @@ func fieldOf(name string) func(*Memory) (any, bool) {
 	return func(m *Memory) (any, bool) { v, ok := m.Metadata[key]; return v, ok && v != nil }
 }
 
-// fieldEntity is the field whose value is a list, and compared by foldNames.
+// fieldEntity is the field with a list as its value; foldNames prepares it for
+// comparison.
 const fieldEntity = "entity"
 
 // fields are the names of a memory's own fields, as [Filter] has them.

@@ -33,7 +33,7 @@ func scalar(v any) (any, error) {
 	return nil, fmt.Errorf("value of type %T: %w: use a string, a number, a boolean or a time", v, ErrInvalid)
 }
 
-// scalars does so with a list of values.
+// scalars converts a list of values in the same way.
 func scalars(v any) (any, error) {
 	rv := reflect.ValueOf(v)
 	if !rv.IsValid() || rv.Kind() != reflect.Slice {
@@ -92,7 +92,7 @@ func contains(v, want any, fold bool) bool {
 	return equal(v, want) || fold && has(v, func(v any) bool { s, ok := v.(string); return ok && strings.EqualFold(s, want.(string)) })
 }
 
-// has reports whether a value, or an element of a list, is as asked for.
+// has reports whether a value, or an element of a list, satisfies is.
 func has(v any, is func(any) bool) bool {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Slice {
@@ -106,8 +106,8 @@ func has(v any, is func(any) bool) bool {
 	return false
 }
 
-// compare orders two values of one type: -1, 0 or 1, and whether they have an order. Booleans
-// that differ have none.
+// compare orders two values of one type: -1, 0 or 1, and whether they have an order. Two
+// different booleans are unordered.
 func compare(v, want any) (int, bool) {
 	switch w := want.(type) {
 	case bool:
@@ -144,12 +144,11 @@ func instantOf(v any) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// ParseFilter builds a filter from JSON-like values in the grammar that mem0's
-// users know: {"field": value} is equality, {"field": [..]} is in, {"field":
-// {"gte": 1, "lt": 5}} are comparisons that must all hold, and "AND", "OR" (lists)
-// and "NOT" (a list or an object) combine. Fields beside each other are joined
-// by AND, also those inside {"metadata": {"key": value}}. Unknown operators and the wildcard "*" are [ErrInvalid]. An empty map
-// gives nil, which matches everything.
+// ParseFilter builds a filter from JSON-like values in the grammar that mem0's users know.
+// {"field": value} is equality and {"field": [..]} is in. {"field": {"gte": 1, "lt": 5}} are
+// comparisons that must all hold. "AND", "OR" (lists) and "NOT" (a list or an object) combine. AND
+// joins fields beside each other, also those inside {"metadata": {"key": value}}. Unknown operators
+// and the wildcard "*" are [ErrInvalid]. An empty map gives nil, which matches everything.
 func ParseFilter(m map[string]any) (*Filter, error) {
 	if len(m) == 0 {
 		return nil, nil
@@ -181,7 +180,7 @@ func (f Filter) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]map[string]any{f.Field: {f.Op: f.Value}})
 }
 
-// UnmarshalJSON reads the grammar of [ParseFilter]. What is no filter is [ErrInvalid].
+// UnmarshalJSON reads the grammar of [ParseFilter]. Anything else is [ErrInvalid].
 func (f *Filter) UnmarshalJSON(b []byte) error {
 	var m map[string]any
 	if err := json.Unmarshal(b, &m); err != nil {
@@ -204,7 +203,7 @@ func parseEntry(key string, value any) ([]Filter, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key == "NOT" { // of a list: none of them
+		if key == "NOT" { // a list under NOT: none of them matches
 			return []Filter{Not(Or(args...))}, nil
 		}
 		return []Filter{{Op: strings.ToLower(key), Args: args}}, nil

@@ -9,31 +9,32 @@ import (
 	"time"
 )
 
-// Forgetter is implemented by backends that can erase what is held of a person.
+// Forgetter is implemented by backends that can erase the data of a person.
 type Forgetter interface {
-	// Forget erases everything of whom the scope names: of a user their partition, with the
-	// sessions, turns that wait, archives, core blocks, histories and vectors in it, and what
-	// came from them in every workspace and agent of the namespace; without a user the
-	// agent's own partition; with a workspace alone the workspace.
+	// Forget erases everything of the owner that the scope names. For a user this is the
+	// whole partition, with the sessions, pending turns, archives, core blocks, histories and
+	// vectors in it, and everything from the user in each workspace and agent of the
+	// namespace. For an agent without a user it is the agent's own partition; for a workspace
+	// alone the workspace.
 	//
-	// What began before is refused with [ErrForgotten] when it comes to write, in every
-	// process; what begins afterwards is new. An error leaves a part: repeat the call. The
-	// receipt says what is gone, also beside an error.
+	// A write of work that began before is refused with [ErrForgotten], in every process;
+	// later work is new. An error leaves a part: repeat the call. The receipt says what is
+	// gone, also beside an error.
 	Forget(ctx context.Context, r *ForgetRequest) (*Receipt, error)
 }
 
 // ForgetRequest says whom to forget, and which part.
 type ForgetRequest struct {
-	Scope Scope `json:"scope"`          // Required. Its SessionID does not count: see Part.
+	Scope Scope `json:"scope"`          // Required. Its SessionID is ignored: see Part.
 	Part  *Part `json:"part,omitempty"` // Optional. Defaults to everything.
 }
 
-// Part is a part of what a user said, of one session or of all: with what was learnt from
-// it, and what may repeat it, such as the summaries and archives of its sessions and the
-// histories of memories that were deleted. A fact that a forgotten one had replaced holds
-// again. Sessions and messages that are not there are no error.
+// Part is a part of a user's words, of one session or of all. It includes the memories
+// learnt from them and everything that may repeat them, such as summaries, archives and
+// histories of deleted memories. A fact that a forgotten one had replaced holds again.
+// Unknown sessions and messages are ignored.
 type Part struct {
-	Session  *string   `json:"session,omitempty"`  // Optional. Only this session. Alone it is the whole session, which is deleted.
+	Session  *string   `json:"session,omitempty"`  // Optional. Only this session. Alone it is the whole session, which is then deleted.
 	Messages []string  `json:"messages,omitempty"` // Optional. Only these messages of Session, or turns, by their ids in the log.
 	From     time.Time `json:"from,omitzero"`      // Optional. Only what was said from then on.
 	To       time.Time `json:"to,omitzero"`        // Optional. Only what was said before.
@@ -41,19 +42,19 @@ type Part struct {
 
 // Receipt says what a [Forgetter] erased.
 type Receipt struct {
-	Partition Partition `json:"partition"` // whose
+	Partition Partition `json:"partition"` // the owner's
 	Erased              // in that partition
 	// Elsewhere is what came from the user in workspaces and agents.
 	Elsewhere []Share `json:"elsewhere,omitempty"`
-	// Places counts what is gone from where things are kept beside the stores: see [Place].
+	// Places counts what is gone from outside the stores: see [Place].
 	Places map[string]int `json:"places,omitempty"`
-	// Checked says what was read again afterwards, and held nothing of it.
+	// Checked lists what was read again afterwards and is free of it.
 	Checked []string `json:"checked,omitempty"`
-	// Outside says what only an operator can do: copies that the store cannot reach.
+	// Outside lists work for an operator: copies beyond the store's reach.
 	Outside []string `json:"outside,omitempty"`
 }
 
-// Join adds what another store erased of the same person.
+// Join adds what another store erased for the same person.
 func (r *Receipt) Join(other *Receipt) {
 	r.Partition = other.Partition
 	r.add(other.Erased)
@@ -79,8 +80,8 @@ func (r *Receipt) Count(place string, n int) {
 	r.Places[place] += n
 }
 
-// Gone returns the ids of the memories that were erased one by one, in all partitions. It does
-// not travel over a network.
+// Gone returns the ids of the memories that were erased one by one, in all partitions. The ids
+// stay in this process: JSON leaves them out.
 func (r *Receipt) Gone() []string {
 	gone := slices.Clone(r.IDs)
 	for i := range r.Elsewhere {
@@ -89,12 +90,12 @@ func (r *Receipt) Gone() []string {
 	return gone
 }
 
-// Place is where something of people is kept beside the stores: files, results of jobs.
+// Place keeps data of people outside the stores: files, results of jobs.
 type Place struct {
 	Name string // on receipts
-	// Forget erases what the place has of the person, and of the memories that are gone, and
-	// returns how many things that were. It runs after the stores erased theirs, also after a
-	// failure, and has to bear being repeated.
+	// Forget erases the data of the person in this place, and of the memories that are gone.
+	// It returns the number of things it erased. It runs after the stores, also after a
+	// failure, and must bear being repeated.
 	Forget func(ctx context.Context, r *ForgetRequest, gone *Receipt) (int, error)
 }
 
@@ -112,15 +113,15 @@ func (e *Erased) add(other Erased) {
 
 // Erased counts what is gone from one partition.
 type Erased struct {
-	Memories int `json:"memories"` // with those that were deleted before and had a history
+	Memories int `json:"memories"` // also deleted ones that still had a history
 	Sessions int `json:"sessions"` // whole ones
 	Messages int `json:"messages"`
 	Blobs    int `json:"blobs"`
 
-	IDs []string `json:"-"` // of Memories, as far as they were erased one by one: see [Receipt.Gone]
+	IDs []string `json:"-"` // of Memories, where they were erased one by one: see [Receipt.Gone]
 }
 
-// Share is what is gone from a partition of others.
+// Share counts what is gone from a partition of others.
 type Share struct {
 	Partition Partition `json:"partition"`
 	Erased

@@ -20,25 +20,25 @@ import (
 // [KindTraits].Experience are experience's, all others are facts'. If one of the two is
 // nil, Join returns the other.
 //
-//	Search   asks both at the same time, each for its kinds, and merges the answers. Of
-//	         the places, each half keeps a fifth, if it has hits. If one half
-//	         fails, the other's hits are returned, and Degraded says what failed. What is
-//	         Standing is that of both, and Whole that of facts.
+//	Search   asks both at the same time, each for its kinds, and merges the answers. Each
+//	         half keeps a fifth of the places, if it has hits. If one half fails, Search
+//	         returns the other's hits, and Degraded has the error. Standing comes from
+//	         both halves, Whole from facts.
 //	Add      gives a conversation first to facts and then, with [KindTask], to experience,
-//	         which learns from tasks alone: what a user said is extracted once. A
+//	         which learns from tasks alone: the words of a user are extracted once. A
 //	         request with another Kind, or with Verbatim, goes to the half of that kind.
-//	Manager  is implemented if both halves are one. An id is looked for in facts, then in
+//	Manager  is implemented if both halves are one. It looks for an id in facts, then in
 //	         experience. List lists facts first. DeleteAll reaches both halves.
 //	Close    closes both halves.
 //
-// What else a half can do is found by [As]: ToolRecorder, ToolGuide and Judge of
+// [As] finds the other abilities of a half: ToolRecorder, ToolGuide and Judge of
 // experience, and where sessions are kept.
 //
-// A half whose partition the scope does not name takes no part; ErrNoScope means that
-// neither did. Each half gets an idempotency key of its own, so that a repeat after the
-// failure of one half does nothing in the other; an error of experience comes with the
-// response of facts, which are stored. The Checkpoint goes to the half that learns last, so
-// that it is never written before both have learnt.
+// A half takes part only if the scope names its partition; ErrNoScope means that neither
+// did. Each half gets an idempotency key of its own, so a repeat after the failure of one
+// half is harmless for the other. An error of experience comes with the response of facts,
+// which are stored. The Checkpoint goes to the half that learns last, so it is written
+// after both have learnt.
 func Join(facts, experience Backend) Backend {
 	switch {
 	case facts == nil:
@@ -60,8 +60,8 @@ type joint interface {
 	halves() (facts, experience Backend)
 }
 
-// Parts returns the backends that b was joined from, experience before facts; of one that was
-// not joined itself.
+// Parts returns the backends that b was joined from, experience before facts; b itself where
+// it is a single backend.
 func Parts(b Backend) []Backend {
 	j, ok := b.(joint)
 	if !ok {
@@ -83,8 +83,8 @@ func As[T any](b Backend) (T, bool) {
 }
 
 // AlwaysLearning returns the part of b that learns from every reply, and whether there is
-// one: see [AlwaysLearner]. What it returns searches as b does, and learns nothing where b
-// does not always learn.
+// one: see [AlwaysLearner]. The returned backend searches as b does. It learns only where
+// b always learns.
 func AlwaysLearning(b Backend) (Backend, bool) {
 	if j, ok := b.(joint); ok {
 		facts, experience := j.halves()
@@ -131,7 +131,7 @@ func (j *joined) Search(ctx context.Context, r *SearchRequest) (*SearchResponse,
 		Hits: share(cmp.Or(r.TopK, 5), facts.Hits, experience.Hits), Standing: append(facts.Standing, experience.Standing...), Whole: facts.Whole,
 		Degraded: errors.Join(err, facts.Degraded, experience.Degraded),
 	}
-	for _, h := range facts.Hits { // experience is never whole, and pushes nothing out of what is
+	for _, h := range facts.Hits { // facts alone may be whole: its hits stay beside those of experience
 		if facts.Whole && !slices.ContainsFunc(out.Hits, func(o Hit) bool { return o.ID == h.ID && o.Text == h.Text }) {
 			out.Hits = append(out.Hits, h)
 		}
@@ -139,8 +139,8 @@ func (j *joined) Search(ctx context.Context, r *SearchRequest) (*SearchResponse,
 	return out, nil
 }
 
-// ask asks a half for its kinds. One that is asked for none of them takes no part. A panic
-// of the half is an error, since it would end the process.
+// ask asks a half for its kinds. A half that lacks all of them takes no part. A panic of
+// the half becomes an error, since it would end the process.
 func ask(ctx context.Context, half Backend, r *SearchRequest, kinds []Kind) (out SearchResponse, err error) {
 	if len(kinds) == 0 && len(r.Kinds) > 0 {
 		return out, ErrNoScope
@@ -159,8 +159,8 @@ func ask(ctx context.Context, half Backend, r *SearchRequest, kinds []Kind) (out
 	return out, err
 }
 
-// kindsOf returns which of some kinds belong to a half; asked for none, facts searches all
-// that it has.
+// kindsOf returns the kinds of asked that belong to a half. Without asked kinds, facts
+// searches all that it has.
 func kindsOf(asked []Kind, experience bool) []Kind {
 	if len(asked) == 0 && experience {
 		asked = slices.Sorted(maps.Keys(kinds))
@@ -168,7 +168,7 @@ func kindsOf(asked []Kind, experience bool) []Kind {
 	return slices.DeleteFunc(slices.Clone(asked), func(k Kind) bool { return k.Traits().Experience != experience })
 }
 
-// share merges two answers into k hits, of which each keeps a fifth, or one of two.
+// share merges two answers into k hits. Each answer keeps a fifth, or one of two.
 func share(k int, a, b []Hit) []Hit {
 	least := min(k/2, max(1, k/5))
 	mostA := k - min(least, len(b))
@@ -177,8 +177,8 @@ func share(k int, a, b []Hit) []Hit {
 	return hits[:min(len(hits), k)]
 }
 
-// named returns the errors of both halves, without that of one whose partition the scope
-// does not name if the other has another.
+// named returns the errors of both halves. It drops ErrNoScope of one half: the other
+// half answered for the scope.
 func named(a, b error) error {
 	switch {
 	case errors.Is(a, ErrNoScope):
@@ -220,7 +220,7 @@ func (j *joined) Add(ctx context.Context, r *AddRequest) (*AddResponse, error) {
 }
 
 // together returns the responses of both halves as one. Either may be nil. The checkpoint
-// is that of the half that learnt last.
+// comes from the half that learnt last.
 func together(facts, experience *AddResponse) *AddResponse {
 	out := &AddResponse{Replayed: true}
 	for _, part := range []*AddResponse{facts, experience} {
@@ -274,7 +274,7 @@ func (j *joined) Rollback(ctx context.Context, r *RollbackRequest) (*RollbackRep
 	return out, named(errs[0], errs[1])
 }
 
-// Used implements [UseCounter]: each half counts the kinds that are its own.
+// Used implements [UseCounter]: each half counts its own kinds.
 func (j *joined) Used(ctx context.Context, s Scope, hits []Hit) {
 	for i, half := range []Backend{j.facts, j.experience} {
 		if counter, ok := half.(UseCounter); ok {
@@ -288,14 +288,14 @@ func (j *joined) Close(ctx context.Context) error {
 	return errors.Join(j.facts.Close(ctx), j.experience.Close(ctx))
 }
 
-// managed is two backends as one whose memories can be looked at and changed.
+// managed is two backends as one with a [Manager].
 type managed struct {
 	*joined
 	facts, experience Manager
 }
 
-// inTurn asks facts and then, where it does not have what is looked for, or the scope does
-// not name its partition, experience.
+// inTurn asks facts and then experience. Experience answers where facts lack the id, or
+// where the scope leaves out their partition.
 func inTurn[T any](m *managed, do func(Manager) (T, error)) (T, error) {
 	got, err := do(m.facts)
 	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrNoScope) {
@@ -365,7 +365,7 @@ func (m *managed) List(ctx context.Context, r *ListRequest) (*ListResponse, erro
 	return out, err
 }
 
-// page lists a page of a half. One that is asked for none of its kinds takes no part.
+// page lists a page of a half. A half that lacks all of the kinds takes no part.
 func page(ctx context.Context, half Manager, r *ListRequest, kinds []Kind, cursor string) (*ListResponse, error) {
 	if len(kinds) == 0 && len(r.Kinds) > 0 {
 		return nil, ErrNoScope

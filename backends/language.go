@@ -8,22 +8,22 @@ import (
 	"unicode"
 )
 
-// Language is the language of built-in texts: prompts, notes, tool descriptions. What
-// is remembered keeps the language in which it was said.
+// Language is the language of built-in texts: prompts, notes, tool descriptions. Memories
+// keep the language of the speaker.
 type Language string
 
 // The languages. The zero value means [LanguageAuto].
 const (
 	// LanguageAuto follows the text at hand: Chinese where three letters in ten are
-	// Chinese characters, else English. Texts that are fixed before anything was said,
-	// such as tool descriptions, are English.
+	// Chinese characters, else English. Texts that are fixed beforehand, such as tool
+	// descriptions, are English.
 	LanguageAuto Language = "auto"
 	English      Language = "en"
 	Chinese      Language = "zh"
 )
 
-// Validate returns [ErrInvalid] for a language that is none of the constants. The
-// empty one is [LanguageAuto].
+// Validate returns [ErrInvalid] for a language outside the constants. The empty one is
+// [LanguageAuto].
 func (l Language) Validate() error {
 	switch l {
 	case "", LanguageAuto, English, Chinese:
@@ -32,8 +32,8 @@ func (l Language) Validate() error {
 	return fmt.Errorf("language %q: %w: use auto, en or zh", string(l), ErrInvalid)
 }
 
-// For returns [English] or [Chinese]: l itself, or for [LanguageAuto] the language of
-// the texts. Of each text the first 2,000 bytes decide.
+// For returns [English] or [Chinese]: l itself, or for [LanguageAuto] the language of the
+// texts. The first 2,000 bytes of each text decide.
 func (l Language) For(texts ...string) Language {
 	if l == English || l == Chinese {
 		return l

@@ -18,12 +18,12 @@ type Memory struct {
 	ID   string `json:"id"`
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
-	// WhenToUse is the situation in which Text helps; indexed with it. Of a fact it is up to eight
-	// words by which people would ask for it, each of which counts half of one of Text.
+	// WhenToUse is the situation in which Text helps; it is indexed with Text. A fact has up to
+	// eight words here, by which people would ask for it. Each counts half of a word of Text.
 	WhenToUse string `json:"when_to_use,omitempty"`
 
-	// Standing says that the memory always applies, whatever is asked: how to answer, a name, a
-	// limit such as an allergy, a present home. Notes show it under "About the user".
+	// Standing says that the memory applies to every question: how to answer, a name, a limit
+	// such as an allergy, a present home. Notes show it under "About the user".
 	Standing bool `json:"standing,omitempty"`
 	// Delicate says that the memory is shown only where a question is about it: a diagnosis, a
 	// belief, money, another person's secret. It wins over Standing.
@@ -34,21 +34,21 @@ type Memory struct {
 	Scope    Scope          `json:"scope"`
 	Metadata map[string]any `json:"metadata,omitempty"` // JSON values, the caller's own
 
-	// Quality is the judged worth of the memory, 0 to 1; nil if it was not judged.
-	// It is never overwritten by a similarity.
+	// Quality is the judged worth of the memory, 0 to 1; nil before a judgement. A
+	// similarity never overwrites it.
 	Quality *float64 `json:"quality,omitempty"`
 
 	Observed    time.Time `json:"observed,omitzero"`    // when it was said or seen
 	Valid       time.Time `json:"valid,omitzero"`       // from when it holds in the world; zero: since Observed
-	Invalidated time.Time `json:"invalidated,omitzero"` // since when it holds no more: superseded or retracted
+	Invalidated time.Time `json:"invalidated,omitzero"` // when it ended: superseded or retracted
 	Created     time.Time `json:"created,omitzero"`     // when it was stored
-	Updated     time.Time `json:"updated,omitzero"`     // when it was last changed; of what holds no more, when it ended
-	Expires     time.Time `json:"expires,omitzero"`     // from then on it is never returned; zero: never
+	Updated     time.Time `json:"updated,omitzero"`     // when it last changed; for an ended memory, when it ended
+	Expires     time.Time `json:"expires,omitzero"`     // from then on it is hidden from all answers; zero: never
 
 	Origin Origin `json:"origin,omitzero"`
 
-	// Supersedes is the id of the memory that this one replaced, SupersededBy
-	// the id of the one that replaced it: the chain of what a fact was before.
+	// Supersedes is the id of the memory that this one replaced, SupersededBy the id of
+	// its successor: together they are the chain of a fact.
 	Supersedes   string `json:"supersedes,omitempty"`
 	SupersededBy string `json:"superseded_by,omitempty"`
 
@@ -56,12 +56,11 @@ type Memory struct {
 	Version int64 `json:"version,omitempty"`
 }
 
-// Active reports whether the memory still holds: neither superseded nor
-// retracted.
+// Active reports whether the memory still holds: it was neither superseded nor retracted.
 func (m *Memory) Active() bool { return m.SupersededBy == "" && m.Invalidated.IsZero() }
 
-// Clone returns a copy that shares nothing with m that can be changed. Values of
-// Metadata of other types than []any and map[string]any are shared.
+// Clone returns a deep copy of m. It shares only the values of Metadata of other types
+// than []any and map[string]any.
 func (m *Memory) Clone() Memory {
 	c := *m
 	c.Metadata, _ = cloneJSON(m.Metadata).(map[string]any)
@@ -95,13 +94,13 @@ func cloneJSON(v any) any {
 	return v
 }
 
-// CameFrom reports whether a memory has words of a user: its own user, or one of several from
-// whose words it was made.
+// CameFrom reports whether a memory has words of a user: its own user, or one of several
+// whose words it was made from.
 func (m *Memory) CameFrom(user string) bool {
 	return user != "" && (m.Scope.UserID == user || slices.Contains(m.Origin.Users, user))
 }
 
-// From returns the users of whom [Memory.CameFrom] is true.
+// From returns the users for whom [Memory.CameFrom] is true.
 func (m *Memory) From() []string {
 	if m.Scope.UserID == "" || slices.Contains(m.Origin.Users, m.Scope.UserID) {
 		return slices.Clone(m.Origin.Users)
@@ -109,8 +108,8 @@ func (m *Memory) From() []string {
 	return append([]string{m.Scope.UserID}, m.Origin.Users...)
 }
 
-// Since returns from when the memory holds: Valid, else when it was said, else when it was
-// stored.
+// Since returns the start of the memory's validity: Valid, else when it was said, else
+// when it was stored.
 func (m *Memory) Since() time.Time {
 	for _, t := range []time.Time{m.Valid, m.Observed} {
 		if !t.IsZero() {
@@ -123,19 +122,20 @@ func (m *Memory) Since() time.Time {
 // Expired reports whether the memory's time is over at now.
 func (m *Memory) Expired(now time.Time) bool { return !m.Expires.IsZero() && !now.Before(m.Expires) }
 
-// MetaReflect is the key, in the Metadata of a memory that a plan of package reflect changed,
-// of an object: the plan's id (plan), what it did (op) and what was there before (was).
+// MetaReflect is a key in Metadata for an object. A plan of package reflect sets it on a
+// memory that it changed: the plan's id (plan), its operation (op) and the state before
+// (was).
 const MetaReflect = "reflect"
 
-// OpMerge is the op of MetaReflect for what says the same as the memory that superseded it.
+// OpMerge is the op of MetaReflect for a duplicate: its successor says the same.
 const OpMerge = "merge"
 
-// maxInferences is how far inferences from inferences are followed.
+// maxInferences is how many steps of inference Stands follows.
 const maxInferences = 8
 
-// Stands reports whether a memory holds now, and all that it was inferred from (see
-// [KindTraits].Inferred), of which what was merged counts as what it was merged into. held
-// returns the memory with an id, nil for none.
+// Stands reports whether a memory holds now, and with it everything that it was inferred
+// from (see [KindTraits].Inferred). A merged memory counts as the one that it was merged
+// into. held returns the memory with an id, or nil.
 func (m *Memory) Stands(now time.Time, held func(id string) *Memory) bool {
 	return m.stands(now, held, maxInferences)
 }
@@ -156,7 +156,7 @@ func (m *Memory) stands(now time.Time, held func(id string) *Memory, steps int) 
 	})
 }
 
-// Merged reports whether a plan of package reflect hid the memory behind one that says the same.
+// Merged reports whether a plan of package reflect hid the memory behind a duplicate.
 func (m *Memory) Merged() bool {
 	mark, _ := m.Metadata[MetaReflect].(map[string]any)
 	return mark["op"] == OpMerge
@@ -179,25 +179,25 @@ const (
 	KindCore      Kind = "core"      // a core block of package core
 )
 
-// KindTraits says how memories of a kind are found. The zero value is that of a kind that
-// is not in the table: a program's own. All of [Memory.WhenToUse] and Text is searched by
-// words; the traits say what else holds.
+// KindTraits says how a search finds memories of a kind. The zero value stands for a kind
+// outside the table: a program's own. Words search all of [Memory.WhenToUse] and Text;
+// the traits say what else holds.
 type KindTraits struct {
-	// InPrompt memories are always in the prompt: no search finds them, nothing of them is
-	// embedded, and package core alone changes them.
+	// InPrompt memories are always in the prompt. Searches and embeddings leave them out,
+	// and package core alone changes them.
 	InPrompt bool
-	// Timeless memories are not found by the day on which they were observed: questions do
-	// not ask for experience by its day, and the numbers of a date would match a task's.
+	// Timeless memories ignore the day of their observation. Questions about experience
+	// ask for a task, and the numbers of a date would match a task's.
 	Timeless bool
-	// Named memories have the name of what they are about in WhenToUse. It is embedded in
-	// front of the text. Else WhenToUse is the situation in which the memory helps, and is
-	// embedded alone: a question resembles it more than it resembles the advice.
+	// Named memories have the name of their subject in WhenToUse. It is embedded in front
+	// of the text. Else WhenToUse is the situation in which the memory helps, and is
+	// embedded alone: a question resembles it more than the advice.
 	Named bool
-	// Keywords stand in WhenToUse, and say nothing that the text does not: the text alone is
-	// embedded, their words count half, and memories that differ in keywords alone are duplicates.
+	// Keywords stand in WhenToUse and only repeat the text. The text alone is embedded, their
+	// words count half, and memories that differ in keywords alone are duplicates.
 	Keywords bool
-	// Experience memories come from what agents did, and live in a workspace: [Join] leaves
-	// them to its second backend.
+	// Experience memories come from the work of agents, and live in a workspace: [Join]
+	// gives them to its second backend.
 	Experience bool
 	// Inferred memories hold as long as all of their Origin.Evidence does: see [Memory.Stands].
 	Inferred bool
@@ -229,25 +229,25 @@ type Origin struct {
 	Role       string   `json:"role,omitempty"`        // who said it: user, assistant, tool
 	Speaker    string   `json:"speaker,omitempty"`     // the name of who said it, when messages carry one
 	Author     string   `json:"author,omitempty"`      // who wrote it down: a model, "verbatim", "agent"
-	Source     string   `json:"source,omitempty"`      // whose words the speaker repeats: "tool NAME", "document NAME"; empty: the speaker's own
+	Source     string   `json:"source,omitempty"`      // the source that the speaker repeats: "tool NAME", "document NAME"; empty: own words
 	// Users are those whose words a memory of a workspace has, beside Scope.UserID. Other
-	// users do not see them.
+	// users never see them.
 	Users []string `json:"users,omitempty"`
-	// Evidence are the ids of the memories, of the same partition, that this one was made
-	// from. Where one of them is forgotten, this one is, too.
+	// Evidence are the ids of the memories, in the same partition, that this one was made
+	// from. If one of them is forgotten, this one is, too.
 	Evidence []string `json:"evidence,omitempty"`
 }
 
-// Whose words a memory has, by which it is trusted: what [Memory.Trust] returns, and the field
-// trust of a [Filter].
+// The sources by which a memory is trusted: [Memory.Trust] returns one of them, and so does
+// the field trust of a [Filter].
 const (
 	TrustOwn      = "own"      // a user said it
 	TrustTool     = "tool"     // a tool returned it
 	TrustDocument = "document" // it stands in a document, or in text that was pasted or quoted
-	TrustOther    = "other"    // an assistant said it, several did, a program wrote it down, or nothing says who
+	TrustOther    = "other"    // an assistant said it, several did, a program wrote it down, or the source is unknown
 )
 
-// Trust returns whose words a memory has.
+// Trust returns the source of a memory's words.
 func (m *Memory) Trust() string {
 	switch of, _, _ := strings.Cut(m.Origin.Source, " "); {
 	case of == TrustTool || of == TrustDocument:
@@ -262,19 +262,18 @@ func (m *Memory) Trust() string {
 	return TrustOther
 }
 
-// IsFrom reports whether a memory comes from a source: one of the constants, or one of them with
+// IsFrom reports whether a memory comes from a source: one of the constants, or a constant with
 // a name, such as "tool search_web" or "document report.pdf".
 func (m *Memory) IsFrom(source string) bool {
 	of, _ := m.Metadata[MetaSource].(string)
 	return source == m.Trust() || source == m.Origin.Source || m.Kind == KindDocument && source == TrustDocument+" "+of
 }
 
-// AuthorAgent is the Author of what an agent notes down by its add_memory tool.
+// AuthorAgent is the Author of the notes that an agent makes with its add_memory tool.
 const AuthorAgent = "agent"
 
-// Message is one message of a conversation as memory keeps it: an Eino message
-// with an identity and a time. The Eino message is shared and must not be
-// changed by its receiver.
+// Message is one message of a conversation as memory keeps it: an Eino message with an
+// identity and a time. The Eino message is shared: its receiver must leave it unchanged.
 type Message struct {
 	ID   string    `json:"id"`   // unique in its session
 	Turn string    `json:"turn"` // the turn it belongs to: a user's input and all that answers it
@@ -285,30 +284,31 @@ type Message struct {
 // Hit is a memory found by a search.
 type Hit struct {
 	Memory
-	// Score is on an absolute scale from 0 to 1 and comparable between queries.
-	// It is not the sort key: see package recall.
+	// Score is on an absolute scale from 0 to 1 and comparable between queries. Hits have
+	// another order: see package recall.
 	Score float64    `json:"score"`
 	Parts ScoreParts `json:"parts"`
-	// Passage is the part of a Text of over 400 characters that matched: whole sentences, some 240 to 400 characters,
-	// with an ellipsis where the Text goes on. Empty: the Text is shorter.
+	// Passage is the part of a Text of over 400 characters that matched: whole sentences, some 240
+	// to 400 characters, with an ellipsis where the Text goes on. Empty: the Text is shorter.
 	Passage string `json:"passage,omitempty"`
 
-	Before *Memory   `json:"before,omitempty"` // what it replaced, if it did
-	Ended  time.Time `json:"ended,omitzero"`   // since when what it says holds no more; zero: it holds
+	Before *Memory   `json:"before,omitempty"` // the memory that it replaced, if any
+	Ended  time.Time `json:"ended,omitzero"`   // when its statement ended; zero: it holds
 }
 
-// ScoreParts are the parts that a hit's place was decided by.
+// ScoreParts are the parts that decide a hit's place.
 type ScoreParts struct {
 	Lexical float64 `json:"lexical"`          // share of the lexical score that the query could attain
-	Vector  float64 `json:"vector"`           // cosine of query and memory, not below 0
+	Vector  float64 `json:"vector"`           // cosine of query and memory, at least 0
 	Rerank  float64 `json:"rerank,omitempty"` // the reranker's score, when one ran
-	// Signals are what each signal added to Lexical, on its scale, below 0 for what it took
-	// off: see package recall for their names.
+	// Signals are the amounts that each signal added to Lexical, on its scale; a negative
+	// amount was subtracted. Package recall lists their names.
 	Signals map[string]float64 `json:"signals,omitempty"`
 }
 
-// MergeHits merges two answers, each in its own order, which need not be that of the
-// scores: a hit counts as much as the best of itself and those behind it.
+// MergeHits merges two answers and keeps the order of each, which may differ from the
+// order of the scores. A hit counts as much as the best score among itself and the hits
+// behind it.
 func MergeHits(a, b []Hit) []Hit {
 	out := make([]Hit, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -329,9 +329,8 @@ func best(hits []Hit) float64 {
 	return score
 }
 
-// Clock returns the time. Every time that is stored comes from one, so that tests
-// are exact. A nil Clock in a configuration means [SystemClock].
-// It must be safe for concurrent use.
+// Clock returns the time. Every stored time comes from one, so tests are exact. A nil
+// Clock in a configuration means [SystemClock]. It must be safe for concurrent use.
 type Clock func() time.Time
 
 // SystemClock is the wall clock in UTC, cut to microseconds so that a time read

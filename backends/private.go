@@ -10,10 +10,10 @@ import (
 
 type incognitoKey struct{}
 
-// Incognito returns a context whose runs and tool calls are not remembered: nothing of them
-// is logged, learnt, archived or written down by a memory tool. What is known is still
-// found and shown. Calls of a backend's own methods are the program's, and not affected.
-// Contexts do not survive an interrupt: resume the run with such a context, too.
+// Incognito returns a context whose runs and tool calls leave no memory: the log, learning,
+// archives and memory tools all skip them. Known memories are still found and shown. A
+// program's direct calls of a backend's methods work as ever. An interrupt drops the
+// context: resume the run with such a context, too.
 func Incognito(ctx context.Context) context.Context {
 	return context.WithValue(ctx, incognitoKey{}, true)
 }
@@ -21,18 +21,19 @@ func Incognito(ctx context.Context) context.Context {
 // IsIncognito reports whether ctx comes from [Incognito].
 func IsIncognito(ctx context.Context) bool { return ctx.Value(incognitoKey{}) != nil }
 
-// ErrDeclined is returned where a [Confirm] did not allow a change: nothing was changed.
+// ErrDeclined is returned where a [Confirm] refused a change. All memories stay as they
+// were.
 var ErrDeclined = errors.New("declined")
 
-// Confirm is asked before a model, by a tool or by what it makes of a conversation, changes
-// or deletes what is known. False: it is not carried out. An error, too, and the caller gets
-// it; called by a tool it may be an interrupt of Eino's, such as tool.Interrupt returns, by
-// which the run waits for an answer: the resumed run repeats the call, and asks again. It may
-// also be asked again where others changed the same meanwhile. It must be safe for
-// concurrent use.
+// Confirm is asked before a model changes or deletes known memories, by a tool or by learning
+// from a conversation. False declines the change. An error declines it, too, and the caller
+// gets the error. For a tool it may be an interrupt of Eino's, such as tool.Interrupt
+// returns: the run waits for an answer, and the resumed run repeats the call and asks again.
+// Confirm may also be asked again where others changed the same memory meanwhile. It must be
+// safe for concurrent use.
 type Confirm func(ctx context.Context, c Change) (bool, error)
 
-// Ask returns nil if f allows the change, or if there is no f: else ErrDeclined, or f's error.
+// Ask returns nil if f allows the change, or if f is nil: else ErrDeclined, or f's error.
 func (f Confirm) Ask(ctx context.Context, c Change) error {
 	if f == nil {
 		return nil
@@ -44,13 +45,13 @@ func (f Confirm) Ask(ctx context.Context, c Change) error {
 	return err
 }
 
-// Change is what a [Confirm] is asked about.
+// Change describes the change that a [Confirm] decides.
 type Change struct {
 	Scope   Scope
-	Tool    string   // the name of the tool by which a model asks for it; "" for what was learnt from turns
-	Retract []Memory // what is to hold no more, with nothing in its place
-	Update  []Edit   // what is to be replaced: the text of a memory or of a block, or a memory by another
-	Delete  []Memory // what is to be erased
+	Tool    string   // the tool by which a model asks for it; "" for learning from turns
+	Retract []Memory // the memories that are to end and have no successor
+	Update  []Edit   // the replacements: the text of a memory or of a block, or a memory by another
+	Delete  []Memory // the memories that are to be erased
 }
 
 // Edit is a memory before and after a change.

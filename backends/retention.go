@@ -8,75 +8,77 @@ import (
 	"time"
 )
 
-// Retention says what a backend erases when its time is over. Nothing is erased without
-// one. What goes is erased as if it had never been stored: with its history and its vector.
+// Retention says which memories a backend erases when their time is over. The default is
+// to keep everything. An erased memory leaves no trace: it goes with its history and its
+// vector.
 //
-// Several processes with the same Retention share one sweep: each looks at the partitions
-// that no other looked at of late, and each memory is erased once. When a process is killed,
-// the others do what it had not come to; the partition that it was at waits for the next
-// sweep.
+// Several processes with the same Retention share one sweep. Each takes the partitions that
+// were not swept of late, and each memory is erased once. After a process is killed, the
+// others do the rest of its sweep; its current partition waits for the next sweep.
 //
-// Sessions end by the TTL of package working, not by rules.
+// Sessions end by the TTL of package working, outside the rules.
 type Retention struct {
-	// Rules are applied in their order; a memory goes by the first that it meets. They
-	// hold for users, agents and workspaces. Required. If one of them has UnusedFor or
-	// AtMost, it is counted how often each memory is shown to a model: see [Memory.Uses].
+	// Rules are applied in their order; a memory goes by the first rule that it meets.
+	// They hold for users, agents and workspaces. Required. A rule with UnusedFor or
+	// AtMost makes the backend count how often a model is shown each memory: see
+	// [Memory.Uses].
 	Rules []RetentionRule
 
-	// Namespaces are those that are swept. Optional. Defaults to [DefaultNamespace] alone.
+	// Namespaces are swept. Optional. Defaults to [DefaultNamespace] alone.
 	Namespaces []string
-	// Every is how often a partition is looked at in the background. Optional. Defaults to
-	// 24 hours; below 0 never: then the backend's Retain does all. At least a minute.
+	// Every is the interval of the background sweep of a partition. Optional. Defaults to
+	// 24 hours, at least a minute. Below 0 the background sweep is off: then the backend's
+	// Retain does all.
 	Every time.Duration
-	// OnSweep is called after each sweep of a namespace in the background with what this
-	// process erased. Failures are reported to the backend's OnError, or logged. Optional.
+	// OnSweep is called after each background sweep of a namespace with a report of this
+	// process's work. Failures go to the backend's OnError, or to the log. Optional.
 	OnSweep func(ctx context.Context, r *RetainReport)
 }
 
-// RetentionRule says which memories go. Zero fields forbid nothing; at least one is set.
+// RetentionRule says which memories go. A zero field sets no limit; at least one is set.
 // Core blocks always stay.
 type RetentionRule struct {
 	Kinds []Kind // Optional. Defaults to all kinds, whichever backend stored them.
 
-	// OlderThan is how long a memory is kept after it was stored, whether it still holds
-	// or not. Optional.
+	// OlderThan is how long a memory, active or ended, is kept after it was stored.
+	// Optional.
 	OlderThan time.Duration
 
 	// EndedFor is how long a memory is kept after it was superseded, retracted or expired.
-	// What was said and taught nothing that still holds goes with the memory that it
-	// taught: it would be found again as if it held. Words that say the same elsewhere
-	// stay; a rule for KindEpisode with OlderThan reaches those. Optional.
+	// The words that taught it go with it, unless they taught something that still holds:
+	// a search would find them again as if they held. Equal words elsewhere stay; a rule
+	// for KindEpisode with OlderThan reaches those. Optional.
 	EndedFor time.Duration
 
-	// UnusedFor is how long a memory that holds is kept without being shown to a model,
+	// UnusedFor is how long an active memory is kept after it was last shown to a model,
 	// stored or changed. Time counts from the first sweep of its partition on, since
-	// nothing was counted before. Optional.
+	// counting begins there. Optional.
 	UnusedFor time.Duration
 
-	// AtMost is how many memories of each of the kinds that still hold a partition keeps:
-	// the least used, and of those the oldest, go. Optional.
+	// AtMost is the most active memories of each of the kinds that a partition keeps. The
+	// least used go first, and among those the oldest. Optional.
 	AtMost int
 }
 
 // UseCounter is implemented by backends that count uses: see [Retention].
 type UseCounter interface {
-	// Used reports that hits were shown to a model on behalf of the scope. It returns at
-	// once: counts are stored once a minute, and by Close. Those that are not stored when
-	// the process is killed, or that the store does not take then, are lost.
+	// Used reports that a model was shown the hits on behalf of the scope. It returns at
+	// once: counts are stored once a minute, and by Close. Counts are lost if the process
+	// is killed before, or if the store refuses them then.
 	Used(ctx context.Context, s Scope, hits []Hit)
 }
 
-// RetainRequest says where a Retention is applied.
+// RetainRequest says where to apply a Retention.
 type RetainRequest struct {
-	Namespace string // Optional. Whose partitions are looked at. Defaults to [DefaultNamespace].
+	Namespace string // Optional. The owner of the partitions. Defaults to [DefaultNamespace].
 	DryRun    bool   // Report what would go, and erase nothing.
 
-	// Progress is called after each partition with the report so far, which it must not
-	// keep, from the caller's goroutine. Optional.
+	// Progress is called after each partition with the report so far, from the caller's
+	// goroutine. The report is valid during the call alone. Optional.
 	Progress func(p Partition, r *RetainReport)
 }
 
-// RetainReason says by which part of a rule a memory goes.
+// RetainReason is the part of a rule by which a memory goes.
 type RetainReason string
 
 // The reasons.
@@ -94,7 +96,7 @@ type RetainReport struct {
 	Partitions int                  `json:"partitions"` // looked at
 	Memories   int                  `json:"memories"`   // looked at
 	Erased     map[RetainReason]int `json:"erased,omitempty"`
-	// Items are the first [MaxRetainItems] of what a dry run found.
+	// Items are the first [MaxRetainItems] finds of a dry run.
 	Items []RetainItem `json:"items,omitempty"`
 }
 
@@ -109,16 +111,16 @@ type RetainItem struct {
 	Reason    RetainReason `json:"reason"`
 }
 
-// The keys of [Memory].Metadata in which uses are counted, by backends that do: see
-// [Retention]. Counting raises the memory's Version, but neither changes Updated nor adds to
-// the history.
+// The keys of [Memory].Metadata for the counts of uses, in backends that count: see
+// [Retention]. A count raises the memory's Version, but leaves Updated and the history as
+// they are.
 const (
 	MetaUses    = "uses"     // how often the memory was shown to a model: a number
 	MetaLastUse = "last_use" // when it was shown last, in RFC 3339
 )
 
-// Uses returns how often the memory was shown to a model, and when last, by [MetaUses] and
-// [MetaLastUse]: 0 and the zero time where uses are not counted.
+// Uses returns how often a model was shown the memory, and when last, by [MetaUses] and
+// [MetaLastUse]. Both are zero in a backend that does not count.
 func (m *Memory) Uses() (n int, last time.Time) {
 	count, _ := m.Metadata[MetaUses].(float64)
 	text, _ := m.Metadata[MetaLastUse].(string)

@@ -16,16 +16,16 @@ import (
 // MaxScopePart is the longest scope part, in bytes after trimming.
 const MaxScopePart = 256
 
-// DefaultNamespace is the namespace of a scope that names none.
+// DefaultNamespace is the namespace of a scope that leaves it empty.
 const DefaultNamespace = "default"
 
-// Scope says on whose behalf a call is made. Which of its parts choose the
-// partition depends on the kind of memory (see [Scope.Partition]); AgentID and
-// SessionID are also attributes to filter by inside a partition.
+// Scope says on whose behalf a call is made. The kind of memory decides which parts
+// choose the partition (see [Scope.Partition]); AgentID and SessionID are also attributes
+// to filter by inside a partition.
 //
-// A part is valid UTF-8 of 1 to [MaxScopePart] bytes after trimming, without
-// control characters and without '*'. Everything else is legal and safe: ':',
-// '{', '/', quotes, emoji. An empty part is absent.
+// A part is valid UTF-8 of 1 to [MaxScopePart] bytes after trimming, free of control
+// characters and '*'. Everything else is legal and safe: ':', '{', '/', quotes, emoji. An
+// empty part is absent.
 type Scope struct {
 	Namespace string `json:"namespace,omitempty"` // the application or tenant; defaults to DefaultNamespace
 	Workspace string `json:"workspace,omitempty"` // experience shared on purpose between agents and users
@@ -39,14 +39,14 @@ type PartitionKind string
 
 // The kinds of partition.
 const (
-	PartitionUser      PartitionKind = "user"      // what is known about and said by one user
-	PartitionAgent     PartitionKind = "agent"     // what an agent knows of itself
+	PartitionUser      PartitionKind = "user"      // knowledge about one user, and the user's words
+	PartitionAgent     PartitionKind = "agent"     // an agent's knowledge of itself
 	PartitionWorkspace PartitionKind = "workspace" // experience shared on purpose
 )
 
-// Partition is the unit of isolation: every stored thing lives in exactly one,
-// and no call crosses from one to another. Namespace, Kind and ID are all part
-// of every storage key, so the user "ann" and the agent "ann" never meet.
+// Partition is the unit of isolation: every stored thing lives in exactly one, and every
+// call stays inside one. Namespace, Kind and ID are all part of every storage key, so the
+// user "ann" and the agent "ann" never meet.
 //
 // Partitions come from [Scope.Partition], which validates the parts; stores
 // check again with [Partition.Validate].
@@ -56,8 +56,8 @@ type Partition struct {
 	ID        string        `json:"id"`
 }
 
-// Normalize returns the scope with its parts trimmed, or [ErrInvalid] naming the
-// part that is not legal.
+// Normalize returns the scope with its parts trimmed, or [ErrInvalid] naming the illegal
+// part.
 func (s Scope) Normalize() (Scope, error) {
 	parts := []struct {
 		name string
@@ -76,9 +76,9 @@ func (s Scope) Normalize() (Scope, error) {
 	return s, nil
 }
 
-// Partition returns the partition of the given kind that s names: by UserID,
-// AgentID or Workspace. It returns [ErrNoScope] when that part is absent and
-// [ErrInvalid] when a part is not legal.
+// Partition returns the partition of the given kind that s names: by UserID, AgentID or
+// Workspace. It returns [ErrNoScope] when that part is absent and [ErrInvalid] when a
+// part is illegal.
 func (s Scope) Partition(k PartitionKind) (Partition, error) {
 	s, err := s.Normalize()
 	if err != nil {
@@ -102,8 +102,8 @@ func (s Scope) Partition(k PartitionKind) (Partition, error) {
 	return p, nil
 }
 
-// Speaker returns the partition that what is said belongs to: the user's, else
-// the agent's own. It never falls back to a workspace.
+// Speaker returns the partition for words that are said: the user's, else the agent's
+// own. It never falls back to a workspace.
 func (s Scope) Speaker() (Partition, error) {
 	if strings.TrimSpace(s.UserID) == "" && strings.TrimSpace(s.AgentID) != "" {
 		return s.Partition(PartitionAgent)
@@ -120,9 +120,8 @@ func (s Scope) Owner() (Partition, error) {
 	return s.Speaker()
 }
 
-// Or returns s with its absent parts taken from fallback. A fallback whose user
-// differs from the user of s does not lend its session: a session belongs to
-// one user.
+// Or returns s with its absent parts taken from fallback. A session belongs to one user:
+// a fallback with another user than s keeps its session to itself.
 func (s Scope) Or(fallback Scope) Scope {
 	if s.UserID != "" && fallback.UserID != "" && s.UserID != fallback.UserID {
 		fallback.SessionID = ""
@@ -135,10 +134,10 @@ func (s Scope) Or(fallback Scope) Scope {
 	return s
 }
 
-// IsZero reports whether no part is set.
+// IsZero reports whether all parts are empty.
 func (s Scope) IsZero() bool { return s == Scope{} }
 
-// Validate returns [ErrInvalid] when a part is not legal, or the kind unknown.
+// Validate returns [ErrInvalid] when a part is illegal, or the kind unknown.
 func (p Partition) Validate() error {
 	switch p.Kind {
 	case PartitionUser, PartitionAgent, PartitionWorkspace:
@@ -157,7 +156,7 @@ func (p Partition) Validate() error {
 	return nil
 }
 
-// Scope returns the scope that names the partition and nothing else.
+// Scope returns the scope that names the partition alone.
 func (p Partition) Scope() Scope {
 	s := Scope{Namespace: p.Namespace}
 	switch p.Kind {

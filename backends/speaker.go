@@ -13,18 +13,18 @@ import (
 // maxSpeaker is the longest name of a speaker, in characters.
 const maxSpeaker = 64
 
-// reserved are the words by which notes say who speaks: no name begins with one.
+// reserved are the words by which notes say who speaks. A name begins with another word.
 var reserved = map[string]bool{
 	"assistant": true, "system": true, "developer": true, "tool": true, "function": true, "user": true, "human": true, "ai": true, "agent": true,
 	"memory": true, "memories": true, "document": true, "documents": true, "experience": true, "noted": true, "pasted": true, "known": true, "inferred": true,
 	"助手": true, "系统": true, "工具": true, "用户": true, "记忆": true, "文档": true, "经验": true, "已知事实": true, "助手的笔记": true, "粘贴的文字": true,
 }
 
-// SpeakerName returns the name of a message as notes may show it beside what was said: in the
-// form NFKC, on one line, without colons, brackets, control characters and marks of direction.
-// It is empty for what is no name: more than 64 characters, letters of several alphabets that
-// look alike, or a word that says who speaks, such as "assistant", "system" or "memory",
-// whatever its case, width and spacing.
+// SpeakerName returns the name of a message as notes may show it beside the words. The name is
+// in NFKC, on one line, and free of colons, brackets, control characters and marks of
+// direction. It is empty for more than 64 characters, and for letters of several alphabets
+// that look alike. It is also empty for a word that says who speaks, such as "assistant",
+// "system" or "memory", in any case, width and spacing.
 func SpeakerName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
