@@ -12,8 +12,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Erasure returns the batch that erases memories with their histories, and repairs their chains as
-// mending does. What one of them had replaced stays ended, as after a deletion.
+// Erasure returns the batch that erases memories with their histories. It repairs their chains as
+// mending does. The predecessor of an erased memory stays ended, as after a deletion.
 func Erasure(ctx context.Context, s Records, p backends.Partition, gone ...string) (*Batch, error) {
 	all, space, err := All(ctx, s, p, nil)
 	if err != nil {
@@ -30,8 +30,8 @@ func Erasure(ctx context.Context, s Records, p backends.Partition, gone ...strin
 	return &Batch{Embedding: space, Mutations: slices.Concat(groups...)}, err
 }
 
-// EraseTurns erases the turns of a session that have one of the ids, or a message with one, from
-// its log, and what left the session's context, which may repeat them. A turn that is interrupted
+// EraseTurns erases turns of a session from its log: each that has one of the ids, or a message
+// with one. The blobs of the session go too, since they may repeat the turns. An interrupted turn
 // stays.
 func EraseTurns(ctx context.Context, s Store, p backends.Partition, session string, ids ...string) error {
 	f := &forgetting{holdings: holdings{ctx, s, p}}
@@ -63,5 +63,5 @@ func EraseTurns(ctx context.Context, s Store, p backends.Partition, session stri
 	return nil
 }
 
-// openTurns begins the names of the blobs of turns that are interrupted.
+// openTurns begins the names of the blobs of interrupted turns.
 const openTurns = "open-turn/"

@@ -17,10 +17,10 @@ import (
 // exportVersion is the version of the format of [Export].
 const exportVersion = 1
 
-// line is a line of an export: one of its fields.
+// line is a line of an export. One of its fields is set.
 type line struct {
-	// Partition begins what a partition holds. Of others than the user's own it is what
-	// came from the user: Share.
+	// Partition begins the content of a partition. Share marks a partition that is not
+	// the user's own: the lines hold only what came from the user.
 	Partition *backends.Partition `json:"partition,omitempty"`
 	Share     bool                `json:"share,omitempty"`
 	Version   int                 `json:"export_version,omitempty"`
@@ -35,7 +35,7 @@ type line struct {
 	Message *Entry    `json:"message,omitempty"` // of the session before it
 	Blob    *blobLine `json:"blob,omitempty"`
 
-	End *TransferCount `json:"end,omitempty"` // the last line: what stands before it
+	End *TransferCount `json:"end,omitempty"` // the last line: the counts of all lines before it
 }
 
 type blobLine struct {
@@ -44,7 +44,7 @@ type blobLine struct {
 	Data    []byte `json:"data"`
 }
 
-// counter returns where a line is counted; nil for the end, and for what is no line.
+// counter returns the counter of a line's kind; nil for the end and for an unknown line.
 func (n *TransferCount) counter(l *line) *int {
 	switch {
 	case l.Partition != nil:
@@ -63,25 +63,25 @@ func (n *TransferCount) counter(l *line) *int {
 	return nil
 }
 
-// Export writes all that a store holds of a user, an agent or a workspace: one JSON object a
-// line, which [Import] reads into any store. Of a user that is their partition and, of every
-// workspace and agent of the namespace, what came from them and from no other user.
+// Export writes all data of a user, an agent or a workspace: one JSON object a line.
+// [Import] reads it into any store. The export of a user has their partition, and from every
+// workspace and agent of the namespace the data that came from this user alone.
 //
-// The first line of a partition is {"partition", "export_version", "embedding"}; "share" says
-// that it is a part. Then come {"memory", "vector", "events"} in the order of their
-// changes; {"deleted", "events"} for memories that were deleted; {"session"}, followed by
-// a {"message"} for each of its log; and {"blob"}. Memories, events, sessions and messages
-// have the fields of the types of packages backends and store. The last line is {"end"},
-// with counts: without it the export is cut off.
+// The first line of a partition is {"partition", "export_version", "embedding"}; "share"
+// marks a part of a partition. Then come {"memory", "vector", "events"} in the order of their
+// changes; {"deleted", "events"} for deleted memories; {"session"}, followed by a {"message"}
+// for each of its log; and {"blob"}. Memories, events, sessions and messages have the fields
+// of the types of packages backends and store. The last line is {"end"}, with counts; an
+// export that lacks it was cut off.
 //
-// Nothing should write meanwhile: each page is as it was when it was read, and a memory that
-// changes is written once. ErrConflict if the partition is dropped meanwhile. Export holds a
-// page of the store at a time, however slowly w takes it.
+// Stop all writers first: each page has the state of its own reading, and a memory that
+// changes meanwhile is written once. ErrConflict if the partition is dropped meanwhile.
+// Export holds a page of the store at a time, however slowly w takes it.
 func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (TransferCount, error) {
 	return export(ctx, s, p, w, true)
 }
 
-// export writes a partition, and of a user the shares if they are asked for.
+// export writes a partition, and for a user the shares if they are asked for.
 func export(ctx context.Context, s Store, p backends.Partition, w io.Writer, shares bool) (TransferCount, error) {
 	out := bufio.NewWriter(w)
 	x := &exporter{holdings: holdings{ctx, s, p}, out: json.NewEncoder(out)}
@@ -105,11 +105,11 @@ func export(ctx context.Context, s Store, p backends.Partition, w io.Writer, sha
 	return x.done, err
 }
 
-// exporter is a call of Export. It writes what a Forget would erase.
+// exporter is a call of Export. It writes the data that a Forget would erase.
 type exporter struct {
 	holdings
 	out   *json.Encoder
-	heads []*line // of the partition and the session, until something of them is written
+	heads []*line // of the partition and the session, until their first content is written
 	done  TransferCount
 }
 
@@ -125,12 +125,13 @@ func (x *exporter) write(l *line) error {
 	return nil
 }
 
-// alone reports whether what is in a partition came from the user and from no other.
+// alone reports whether data of a partition came from this user alone.
 func (x *exporter) alone(p backends.Partition, users []string) bool {
 	return p == x.p || slices.Equal(users, []string{x.p.ID})
 }
 
-// partition writes what is the user's in a partition. Their own is named even if it is empty.
+// partition writes the user's data in a partition. Their own partition is named even if it is
+// empty.
 func (x *exporter) partition(p backends.Partition) error {
 	err := x.eachRecord(p, func(space *Embedding) error {
 		x.heads = nil
@@ -168,7 +169,7 @@ func (x *exporter) partition(p backends.Partition) error {
 	return Each(func(page Page) (*IDPage, error) { return x.s.BlobSessions(x.ctx, p, page) }, x.blobs)
 }
 
-// session writes a session: of one that several users share, the messages of the user.
+// session writes a session; from a session of several users, the messages of the user.
 func (x *exporter) session(p backends.Partition, s Session) error {
 	if p == x.p || s.Scope.UserID == x.p.ID {
 		if err := x.write(&line{Session: &s}); err != nil {
@@ -183,10 +184,10 @@ func (x *exporter) session(p backends.Partition, s Session) error {
 			return nil
 		}
 		own := *e
-		own.Seq = 0 // what stands between them is others'
+		own.Seq = 0 // the numbers between them belong to others
 		return x.write(&line{Message: &own})
 	})
-	if x.heads != nil { // there was none
+	if x.heads != nil { // the user has no message here
 		x.heads = outer
 	}
 	return err

@@ -13,12 +13,12 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Forget erases what a store holds of a user, as [backends.Forgetter] says, or the whole of
-// an agent's or a workspace's partition. Of a user it reads every workspace and agent of
-// the namespace. part, which may be nil for everything, is for users alone.
+// Forget erases the data of a user, as [backends.Forgetter] says, or the whole partition of
+// an agent or a workspace. For a user it reads every workspace and agent of the namespace.
+// A part is for users alone; a nil part means everything.
 //
-// A part is erased under the leases of its sessions: ErrConflict if a process that learns
-// from one of them does not end within a minute.
+// Forget erases a part under the leases of its sessions. It returns ErrConflict if a
+// process keeps learning from one of them for a minute.
 func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.Part) (*backends.Receipt, error) {
 	f := &forgetting{
 		holdings: holdings{ctx, s, p}, receipt: &backends.Receipt{Partition: p},
@@ -52,11 +52,11 @@ type forgetting struct {
 	holdings
 	receipt *backends.Receipt
 	said    selection
-	gone    map[string]bool // of the user's own memories those that a part erases
+	gone    map[string]bool // the user's own memories that a part erases
 }
 
-// drop ends the life of the partition. Nothing that began in it can come back, so that what
-// is elsewhere can be erased at leisure.
+// drop ends the life of the partition. Writes that began in it are refused from then on, so
+// the rest can be erased at leisure.
 func (f *forgetting) drop() error {
 	n, err := f.s.Drop(f.ctx, f.p)
 	f.receipt.Erased = backends.Erased{Memories: n.Records, Sessions: n.Sessions, Messages: n.Messages, Blobs: n.Blobs}
@@ -71,7 +71,7 @@ func (f *forgetting) drop() error {
 	return nil
 }
 
-// elsewhere erases what came from the user, and is selected, in another partition.
+// elsewhere erases the selected data of the user in another partition.
 func (f *forgetting) elsewhere(p backends.Partition) (err error) {
 	if f.said.part == nil {
 		if err := f.s.Fence(f.ctx, p, f.p); err != nil {
@@ -89,7 +89,7 @@ func (f *forgetting) elsewhere(p backends.Partition) (err error) {
 	return err
 }
 
-// shared erases what is selected of a session elsewhere.
+// shared erases the selected messages of a session elsewhere.
 func (f *forgetting) shared(p backends.Partition, s Session, n *backends.Erased) error {
 	if f.said.part == nil && s.Scope.UserID == f.p.ID {
 		n.Sessions, n.Messages = n.Sessions+1, n.Messages+int(s.LastSeq)
@@ -98,8 +98,8 @@ func (f *forgetting) shared(p backends.Partition, s Session, n *backends.Erased)
 	return f.messages(p, s.ID, &n.Messages, func(e *Entry) bool { return e.UserID == f.p.ID && f.said.during(e.Time) })
 }
 
-// messages erases the messages of a session that choose reports. What it reports of those
-// that were erased before does not matter.
+// messages erases the messages of a session that choose reports. Erased messages are
+// skipped, whatever choose reports.
 func (f *forgetting) messages(p backends.Partition, session string, n *int, choose func(*Entry) bool) error {
 	var seqs []int64
 	err := f.eachEntry(p, session, func(e *Entry) error {
@@ -116,8 +116,8 @@ func (f *forgetting) messages(p backends.Partition, session string, n *int, choo
 	return err
 }
 
-// memories erases the memories of a partition that are selected and the histories of those
-// that were deleted, and looks again. It returns their ids.
+// memories erases the selected memories of a partition and the histories of deleted ones,
+// and looks again. It returns their ids.
 func (f *forgetting) memories(p backends.Partition) (ids []string, err error) {
 	for try := 0; ; try++ {
 		all, space, err := All(f.ctx, f.s, p, nil)
@@ -151,7 +151,8 @@ func (f *forgetting) memories(p backends.Partition) (ids []string, err error) {
 	}
 }
 
-// erasure returns what erases the selected memories, and repairs what named them.
+// erasure returns the mutations that erase the selected memories and repair those beside
+// them.
 func (f *forgetting) erasure(p backends.Partition, all map[string]*Record) ([][]Mutation, error) {
 	m := &mending{ctx: f.ctx, s: f.s, p: p, all: all, ended: map[string]bool{}}
 	if p == f.p && f.said.part != nil {
@@ -171,7 +172,7 @@ func (f *forgetting) erasure(p backends.Partition, all map[string]*Record) ([][]
 	return m.groups(gone)
 }
 
-// wasDeleted returns the place that a deleted memory had in its chain.
+// wasDeleted returns a deleted memory's place in its chain.
 func wasDeleted(id string, events []backends.Event) *Record {
 	r := &Record{Memory: backends.Memory{ID: id}}
 	for i := range events {
@@ -181,9 +182,9 @@ func wasDeleted(id string, events []backends.Event) *Record {
 	return r
 }
 
-// selected returns the ids of the memories that are to be erased: those that were taught by
-// what is forgotten, and in front of them what was made from such, so that a call that ends
-// half-way leaves what names the rest.
+// selected returns the ids of the memories to erase: first the memories that were made from
+// erased ones, then the ones that the forgotten words taught. A call that ends half-way
+// thus keeps the memories that lead to the rest.
 func (f *forgetting) selected(p backends.Partition, all map[string]*Record) (ids []string, gone map[string]bool) {
 	gone = map[string]bool{}
 	for before := -1; before < len(gone); {
@@ -201,7 +202,8 @@ func (f *forgetting) selected(p backends.Partition, all map[string]*Record) (ids
 	return ids, gone
 }
 
-// reclaim gives back what a file keeps, and says what is left to do.
+// reclaim overwrites erased bytes in the store's files, and notes the work that is left
+// for an operator.
 func (f *forgetting) reclaim() error {
 	if outside, ok := f.s.(interface{ Outside() []string }); ok {
 		f.receipt.Outside = outside.Outside()

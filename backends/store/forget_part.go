@@ -12,8 +12,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// selection is what a Forget erases: everything, or a part of what a user said, as it was
-// found in their log.
+// selection is what a Forget erases: everything, or a part of a user's words, as the log
+// has them.
 type selection struct {
 	part     *backends.Part // nil: everything
 	messages map[source]bool
@@ -26,17 +26,17 @@ type selection struct {
 // source is a message or a turn of a session.
 type source struct{ session, id string }
 
-// learning is how long a Forget waits for a process that learns from a session, pause how long
-// between two looks, and afterLast how long after a message a tool of its turn may have noted
-// something down.
+// Forget waits at most learning for a process that learns from a session, and looks again
+// after each pause. A tool may note something down until afterLast after the last message of
+// its turn.
 const (
 	learning  = time.Minute
 	pause     = 100 * time.Millisecond
 	afterLast = 10 * time.Minute
 )
 
-// part erases what was said, and what quotes it. What names the rest goes last, so that a
-// call that ended half-way can be repeated.
+// part erases the selected words and their quotations. Data that leads to the rest goes
+// last, so a call that ended half-way can be repeated.
 func (f *forgetting) part() (err error) {
 	part := f.said.part
 	switch {
@@ -63,7 +63,8 @@ func (f *forgetting) part() (err error) {
 	return err
 }
 
-// session erases the part of a session that choose reports, while nothing learns from it.
+// session erases the part of a session that choose reports, while all learning from it
+// waits.
 func (f *forgetting) session(id string, choose func(session string, e *Entry) bool) error {
 	release, err := f.acquire(id)
 	if errors.Is(err, backends.ErrNotFound) {
@@ -84,7 +85,7 @@ func (f *forgetting) session(id string, choose func(session string, e *Entry) bo
 	case f.receipt.Messages == before && !f.said.has(id):
 		return nil
 	}
-	return f.eachBlob(f.p, id, func(b BlobInfo) error { // what left the context may be what was erased
+	return f.eachBlob(f.p, id, func(b BlobInfo) error { // what left the context may repeat erased words
 		f.receipt.Blobs++
 		return f.s.PutBlob(f.ctx, f.p, id, b.Name, nil)
 	})
@@ -116,8 +117,8 @@ func (s *selection) whole() bool {
 	return len(s.part.Messages) == 0 && s.part.From.IsZero() && s.part.To.IsZero()
 }
 
-// add reports whether a message is selected, and notes it. A call of a tool and its result
-// go together, with all the calls of their turn.
+// add reports whether a message is selected, and notes it. A tool call and its result go
+// together, with all the calls of their turn.
 func (s *selection) add(session string, e *Entry) bool {
 	turn := source{session, e.Turn}
 	rounds := (len(e.ToolCalls) > 0 || e.ToolCallID != "") && s.turns[turn]
@@ -147,7 +148,8 @@ func (s *selection) has(session string) bool {
 	return false
 }
 
-// names reports whether the part has a message, or its turn, as far as it names any.
+// names reports whether the part names a message or its turn. A part without names has
+// all messages.
 func (s *selection) names(e *Entry) bool {
 	named := s.part.Messages
 	return len(named) == 0 || slices.Contains(named, e.ID) || e.Turn != "" && slices.Contains(named, e.Turn)
@@ -158,17 +160,17 @@ func (s *selection) in(t time.Time) bool {
 	return !t.Before(s.part.From) && (s.part.To.IsZero() || t.Before(s.part.To))
 }
 
-// during reports whether something happened while the messages were said.
+// during reports whether a time lies within the time of the selected messages.
 func (s *selection) during(t time.Time) bool {
 	return s.part == nil || len(s.messages) > 0 && !t.Before(s.from) && !t.After(s.to.Add(afterLast))
 }
 
-// changed reports whether what was selected taught a change of a memory.
+// changed reports whether a selected message taught a change of a memory.
 func (s *selection) changed(e *backends.Event) bool {
 	return slices.ContainsFunc(e.Messages, func(id string) bool { return s.messages[source{e.Session, id}] })
 }
 
-// taught reports whether a memory comes from what was selected.
+// taught reports whether a memory comes from the selection.
 func (s *selection) taught(m *backends.Memory) bool {
 	from := m.Origin.Session
 	switch {

@@ -12,15 +12,15 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// holdings are what a store holds of a user, an agent or a workspace, for a call that goes
-// through it.
+// holdings are the data of a user, an agent or a workspace, for a call that walks through
+// them.
 type holdings struct {
 	ctx context.Context
 	s   Store
-	p   backends.Partition // whose
+	p   backends.Partition // the owner's
 }
 
-// others calls do with the workspaces and agents where something of a user may be.
+// others calls do with the workspaces and agents that may have data of a user.
 func (h *holdings) others(do func(backends.Partition) error) error {
 	if h.p.Kind != backends.PartitionUser {
 		return nil
@@ -35,8 +35,8 @@ func (h *holdings) others(do func(backends.Partition) error) error {
 	})
 }
 
-// eachRecord calls do for the records of a partition in the order of their changes, each once,
-// after head got the space of their vectors. It lets go of each before the next.
+// eachRecord calls do once for each record of a partition, in the order of their changes,
+// after head got the space of their vectors. It releases each record before the next.
 func (h *holdings) eachRecord(p backends.Partition, head func(*Embedding) error, do func(*Record) error) error {
 	seen := map[string]bool{}
 	for cursor := ""; ; {
@@ -70,7 +70,7 @@ func (h *holdings) eachRecord(p backends.Partition, head func(*Embedding) error,
 	}
 }
 
-// deleted calls do for the memories of the user that were deleted, and their histories.
+// deleted calls do for the user's deleted memories, with their histories.
 func (h *holdings) deleted(p backends.Partition, do func(id string, events []backends.Event) error) error {
 	seen := map[string]bool{}
 	return Each(func(page Page) (*IDPage, error) {
@@ -120,7 +120,7 @@ func (h *holdings) eachBlob(p backends.Partition, session string, do func(BlobIn
 }
 
 // All returns the records of a partition by their ids, and the space of their vectors. trim
-// is called with each record, to leave out what the caller does not need. Optional.
+// is called with each record and may drop fields that the caller has no use for. Optional.
 func All(ctx context.Context, s Records, p backends.Partition, trim func(*Record)) (map[string]*Record, *Embedding, error) {
 	all := map[string]*Record{}
 	for cursor := ""; ; {
@@ -150,8 +150,8 @@ func All(ctx context.Context, s Records, p backends.Partition, trim func(*Record
 // transferPage is how many things are read and written together.
 const transferPage = 1000
 
-// listing is a page of a listing, and the cursor of the next. (The linter does not see that
-// each uses it.)
+// listing is a page of a listing, and the cursor of the next. (The linter overlooks that
+// Each uses it.)
 type listing[T any] interface{ page() ([]T, string) }
 
 func (l *PartitionPage) page() ([]backends.Partition, string) { return l.Partitions, l.Next } //nolint:unused // see listing
@@ -159,8 +159,8 @@ func (l *IDPage) page() ([]string, string)                    { return l.IDs, l.
 func (l *SessionPage) page() ([]Session, string)              { return l.Sessions, l.Next }   //nolint:unused // see listing
 func (l *BlobPage) page() ([]BlobInfo, string)                { return l.Blobs, l.Next }      //nolint:unused // see listing
 
-// Each calls do for all that a listing returns, such as [Records].Partitions, page by page,
-// until one of them fails.
+// Each calls do for every entry of a listing, such as [Records].Partitions, page by page.
+// It returns the first error.
 func Each[T any, L listing[T]](list func(Page) (L, error), do func(T) error) error {
 	for at := (Page{Limit: transferPage}); ; {
 		found, err := list(at)

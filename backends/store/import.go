@@ -18,25 +18,24 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Import reads what [Export] wrote, from whichever store, into another: the same memories,
-// histories, sessions and blobs in the same order, under the same ids. What the store holds
-// already stays as it is; it is ErrConflict if it differs. Leases, idempotency keys and
-// tombstones are not in an export: see [Transfer].
+// Import reads an [Export] of any store into another store: the same memories, histories,
+// sessions and blobs in the same order, under the same ids. Data that the store already
+// holds stays as it is; a difference is ErrConflict. An export leaves out leases,
+// idempotency keys and tombstones: see [Transfer].
 //
-// whose says whose export it must be; the zero partition takes anybody's. Besides their own
-// partition only parts of workspaces and agents of the namespace are written, and in these
-// only what is the user's: a line that names another user there is ErrInvalid. Each
-// partition of the stream is passed to [ImportOptions].Open first, and begins with its
-// present life: a person who was forgotten may be imported anew, and one who is forgotten
-// meanwhile is ErrForgotten.
+// whose names the owner of the export; the zero partition takes any owner. Import writes
+// their own partition, and the user's part of workspaces and agents in the namespace. A
+// line of another user in such a part is ErrInvalid. Each partition of the stream is passed
+// to [ImportOptions].Open first, and begins with its present life: a person who was
+// forgotten may be imported anew, and one who is forgotten meanwhile is ErrForgotten.
 //
-// Numbers of the stream decide nothing. Versions are those of this store, in the order of
-// the lines; events have none, because they happened elsewhere; messages are numbered anew.
+// The store assigns all numbers anew. Versions follow the order of the lines. Events have
+// none, because they happened elsewhere. Messages get the next numbers of the store's log.
 //
-// ErrInvalid names the line that is no line of such an export; an export that was cut off is
-// ErrInvalid too, with what came before it imported. After an error repeat the call: it
-// writes what is missing. A line is read as a whole, the stream is not: some megabytes are
-// held beside the longest line.
+// ErrInvalid names the first line that is out of place in such an export. An export that was
+// cut off is ErrInvalid too, and the lines before the cut are imported. After an error
+// repeat the call: it writes the missing rest. Import holds one line at a time, and some
+// megabytes beside the longest line.
 func Import(ctx context.Context, s Store, whose backends.Partition, r io.Reader, o *ImportOptions) (TransferCount, error) {
 	i := &importer{to: s, whose: whose}
 	if o != nil {
@@ -48,17 +47,17 @@ func Import(ctx context.Context, s Store, whose backends.Partition, r io.Reader,
 
 // ImportOptions say what an [Import] may write. Nil is the zero value.
 type ImportOptions struct {
-	// Open is called with each partition that a line names, before anything in it is read
-	// or written. Its error ends the import, and names the line. Optional. Defaults to all.
+	// Open is called with each partition that a line names, before its content is read or
+	// written. An error ends the import, and names the line. Optional. Defaults to all.
 	Open func(ctx context.Context, p backends.Partition) error
-	// Memory makes of a memory and its history what a write would have stored, or refuses
-	// it: m is a Restore, and space that of its vector, nil for none. Called again with its
-	// own result it changes nothing. Optional. Defaults to as it is.
+	// Memory changes a memory and its history to the form that a write would have stored,
+	// or refuses it: m is a Restore, and space the space of its vector, nil without one. It
+	// must keep its own result as it is. Optional. Defaults to the original.
 	Memory func(ctx context.Context, p backends.Partition, m *Mutation, space *Embedding) error
-	// Message does the same for an entry of a log. Optional. Defaults to as it is.
+	// Message does the same for an entry of a log. Optional. Defaults to the original.
 	Message func(ctx context.Context, p backends.Partition, e *Entry) error
-	// Learn leaves to be learnt from what was not learnt from where it comes from. Without
-	// it an imported session teaches nothing. Optional.
+	// Learn keeps pending messages of the source pending, so that they are learnt from.
+	// The default teaches nothing from an imported session. Optional.
 	Learn   bool
 	MaxLine int // Optional. Of a line, in bytes. Defaults to 32 MiB; a longer one is ErrInvalid.
 }
@@ -91,19 +90,19 @@ type importer struct {
 	ctx   context.Context
 	to    Store
 	whose backends.Partition
-	dry   bool // write nothing: what is missing differs
+	dry   bool // write nothing: missing data is a difference
 	done  TransferCount
 
-	found   TransferCount // what the lines held
+	found   TransferCount // the content of the lines
 	ended   bool
 	p       backends.Partition
 	space   *Embedding // of the vectors
-	held    int        // bytes of the lines that are not written yet
-	records []Mutation // of them
-	session *Session   // whose log is read
-	whole   bool       // it is in the export as a whole
-	seq     int64      // of its last message
-	pending []Entry    // of its messages, that are not written yet
+	held    int        // bytes of the pending lines
+	records []Mutation // the pending records
+	session *Session   // the session that is being read
+	whole   bool       // the export has the session as a whole
+	seq     int64      // of the session's last message
+	pending []Entry    // the pending messages of the session
 }
 
 // all reads an export.
@@ -112,7 +111,7 @@ func (i *importer) all(ctx context.Context, r io.Reader) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, i.MaxLine)
 	n := 1
-	for ; in.Scan() && in.Err() == nil; n++ { // a stream that fails does not end with a line
+	for ; in.Scan() && in.Err() == nil; n++ { // a stream that fails ends in the middle of a line
 		if err := i.read(in.Bytes()); err != nil {
 			return fmt.Errorf("import, line %d: %w", n, err)
 		}
@@ -132,7 +131,7 @@ func (i *importer) all(ctx context.Context, r io.Reader) error {
 
 func (i *importer) read(text []byte) error {
 	l := &line{}
-	if !utf8.Valid(text) { // the decoder replaces what is not UTF-8 without an error
+	if !utf8.Valid(text) { // the decoder silently replaces invalid UTF-8
 		return fmt.Errorf("%w: not UTF-8", backends.ErrInvalid)
 	}
 	if err := json.Unmarshal(text, l); err != nil {
@@ -198,7 +197,7 @@ func (i *importer) partition(l *line) (err error) {
 	return err
 }
 
-// own returns ErrInvalid for what is not the user's in a part of another partition.
+// own returns ErrInvalid for another user's data in a part of another partition.
 func (i *importer) own(what, id string, users ...string) error {
 	if i.p == i.whose || slices.Equal(users, []string{i.whose.ID}) {
 		return nil
@@ -206,7 +205,7 @@ func (i *importer) own(what, id string, users ...string) error {
 	return fmt.Errorf("%w: %s %q is not of %s, whose export it is", backends.ErrInvalid, what, id, i.whose)
 }
 
-// admit makes of what a line says what a write would have stored.
+// admit changes a mutation to the form that a write would have stored.
 func (i *importer) admit(m *Mutation) error {
 	for n := range m.Events {
 		m.Events[n].Version = 0
@@ -238,7 +237,7 @@ func (i *importer) memory(m Mutation) error {
 	return i.restore()
 }
 
-// flush writes what is pending, and ends the session that was read.
+// flush writes the pending data, and ends the session that was read.
 func (i *importer) flush() error {
 	err := i.restore()
 	if err == nil && i.session != nil {
@@ -247,8 +246,8 @@ func (i *importer) flush() error {
 	return err
 }
 
-// restore writes the records that are pending, but for those that the store holds: they
-// must be the same.
+// restore writes the pending records. It skips records that the store holds; those must
+// be the same.
 func (i *importer) restore() error {
 	all := i.records
 	if i.records, i.held = nil, 0; len(all) == 0 {
@@ -277,7 +276,7 @@ func (i *importer) restore() error {
 	return i.apply(b, &i.done.Records)
 }
 
-// apply restores what is missing.
+// apply restores the missing records.
 func (i *importer) apply(b *Batch, count *int) error {
 	if len(b.Mutations) == 0 {
 		return nil
@@ -295,7 +294,7 @@ func (i *importer) apply(b *Batch, count *int) error {
 	return err
 }
 
-// deleted restores the history of a deleted memory that the store does not hold.
+// deleted restores the history of a deleted memory if the store lacks it.
 func (i *importer) deleted(m Mutation) error {
 	if err := i.admit(&m); err != nil {
 		return err
@@ -326,7 +325,7 @@ func (i *importer) blob(b *blobLine) error {
 	return err
 }
 
-// differs is the error for something that the store holds in another form.
+// differs is the error for data that the store holds in another form.
 func differs(what, name string) error {
 	return fmt.Errorf("%s %q: %w: source and target are not the same: stop all writers and repeat; "+
 		"if nothing in the target is needed, drop the partition there first", what, name, backends.ErrConflict)

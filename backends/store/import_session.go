@@ -13,21 +13,21 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// begin begins a session of the stream, whole or what a user said in one.
+// begin begins a session of the stream: a whole one, or the messages of one user.
 func (i *importer) begin(s *Session, whole bool) error {
 	i.session, i.whole, i.seq = s, whole, 0
 	_, err := s.Scope.Normalize()
 	if err = cmp.Or(err, ValidateSession(s.ID), settings(s, i.Learn).Validate()); err != nil {
 		return err
 	}
-	if i.Message != nil && s.Summary != "" { // it tells what was said
+	if i.Message != nil && s.Summary != "" { // a summary repeats the messages
 		told := Entry{Message: backends.Message{Message: schema.AssistantMessage(s.Summary, nil)}}
 		if err := i.Message(i.ctx, i.p, &told); err != nil {
 			return err
 		}
 		s.Summary = told.Content
 	}
-	if !whole { // it is several users'
+	if !whole { // it has several users
 		s.Scope.UserID = ""
 		return nil
 	}
@@ -62,7 +62,7 @@ func (i *importer) message(e *Entry) error {
 	return nil
 }
 
-// admitMessage makes of an entry what a write would have stored.
+// admitMessage changes an entry to the form that a write would have stored.
 func (i *importer) admitMessage(e *Entry) error {
 	e.Tokens = min(max(e.Tokens, 0), MaxText)
 	if i.Message == nil || e.Erased {
@@ -71,13 +71,13 @@ func (i *importer) admitMessage(e *Entry) error {
 	return i.Message(i.ctx, i.p, e)
 }
 
-// learnt reports whether nothing is to be learnt from a message.
+// learnt reports whether a message counts as learnt from.
 func (i *importer) learnt(e *Entry) bool {
 	return !i.whole || !i.Learn || e.Seq <= i.session.Watermark
 }
 
-// append writes the messages that are pending, but for those that the store has: they must
-// be the same.
+// append writes the pending messages. It skips messages that the store has; those must be
+// the same.
 func (i *importer) append() error {
 	s, entries := i.session, i.pending
 	i.pending, i.held = nil, 0
@@ -111,7 +111,7 @@ func (i *importer) append() error {
 	return nil
 }
 
-// missing returns those of the entries that the log lacks.
+// missing returns the entries that the log lacks.
 func (i *importer) missing(entries []Entry) ([]Entry, error) {
 	there, err := i.to.Read(i.ctx, i.p, i.session.ID, Range{After: entries[0].Seq - 1, Upto: entries[len(entries)-1].Seq})
 	for n := range there {
@@ -124,7 +124,7 @@ func (i *importer) missing(entries []Entry) ([]Entry, error) {
 	return entries[len(there):], err
 }
 
-// end writes what is left of the session that was read, and what updates set of it.
+// end writes the rest of the session that was read, and the fields that updates set.
 func (i *importer) end() error {
 	s := i.session
 	err := i.append() // also of a session without messages
@@ -154,7 +154,7 @@ func (i *importer) end() error {
 	return err
 }
 
-// within brings the numbers of a session of a stream into a log of so many messages.
+// within limits the numbers of an imported session to a log of so many messages.
 func (s *Session) within(last int64) {
 	s.Watermark, s.SummaryUpto = min(max(s.Watermark, 0), last), min(max(s.SummaryUpto, 0), last)
 	s.Retry.Upto, s.Retry.Whole = min(max(s.Retry.Upto, 0), last), min(max(s.Retry.Whole, 0), last)
@@ -165,7 +165,7 @@ func (s *Session) within(last int64) {
 	}
 }
 
-// settings are what updates set of a session; without learning, nothing of that.
+// settings are the fields of a session that updates set; learning adds its own.
 func settings(s *Session, learning bool) *SessionUpdate {
 	u := &SessionUpdate{Session: s.ID, Title: &s.Title, Summary: &s.Summary, SummaryUpto: &s.SummaryUpto, Expires: &s.Expires}
 	if learning {

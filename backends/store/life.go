@@ -13,16 +13,16 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// KeepLives is how long a store knows that a partition was dropped. What began before the
-// drop and ends later than that is not refused any more.
+// KeepLives is how long a store knows that a partition was dropped. A write that began
+// before the drop and ends after that time is accepted again.
 const KeepLives = 30 * 24 * time.Hour
 
 type livesKey struct{}
 
-// Begin returns a context for the calls of one operation, such as a turn of a conversation:
-// if p is dropped before they write, they fail with ErrForgotten, in every process, instead
-// of bringing back what was forgotten. A context that holds a life of p in the store
-// already keeps it. Errors are those of [Sessions].Life.
+// Begin returns a context for the calls of one operation, such as a turn of a conversation.
+// If p is dropped before they write, they fail with ErrForgotten in every process, so
+// forgotten data stays forgotten. A context that holds a life of p in the store already
+// keeps it. Errors come from [Sessions].Life.
 func Begin(ctx context.Context, s Sessions, p backends.Partition) (context.Context, error) {
 	life, err := s.Life(ctx, p)
 	if err != nil || !Alive(ctx, p, life) {
@@ -31,8 +31,8 @@ func Begin(ctx context.Context, s Sessions, p backends.Partition) (context.Conte
 	return WithLife(ctx, p, life), nil
 }
 
-// BeginRecords is [Begin] for records that a program configured without sessions. Where their
-// store knows no lives it changes nothing.
+// BeginRecords is [Begin] for records that a program configured without sessions. It returns
+// ctx unchanged where their store has no lives.
 func BeginRecords(ctx context.Context, r Records, p backends.Partition) (context.Context, error) {
 	if s, ok := r.(Sessions); ok {
 		return Begin(ctx, s, p)
@@ -40,8 +40,8 @@ func BeginRecords(ctx context.Context, r Records, p backends.Partition) (context
 	return ctx, nil
 }
 
-// WithLife returns a context whose calls began in a life of p, or in those that [Began]
-// returned: see [Begin]. An empty life is an unknown one, and changes nothing.
+// WithLife returns a context whose calls began in a life of p, or in several that [Began]
+// returned: see [Begin]. An empty life means unknown, and returns ctx unchanged.
 func WithLife(ctx context.Context, p backends.Partition, life string) context.Context {
 	if life == "" {
 		return ctx
@@ -56,14 +56,14 @@ func WithLife(ctx context.Context, p backends.Partition, life string) context.Co
 	return context.WithValue(ctx, livesKey{}, all)
 }
 
-// Alive reports whether the operation of ctx did not begin in another life of p than this
-// one, in the store that names it.
+// Alive reports whether the operation of ctx began in this life of p, or in none that the
+// context knows, in the store that names the life.
 func Alive(ctx context.Context, p backends.Partition, life string) bool {
 	began, known := lives(ctx)[lifeOf{p, storeOf(life)}]
 	return !known || began == life
 }
 
-// Began returns the life of p that ctx holds, of several stores those of each, or "".
+// Began returns the life of p that ctx holds, for several stores the lives of all, or "".
 func Began(ctx context.Context, p backends.Partition) string {
 	var all []string
 	for of, life := range lives(ctx) {
@@ -75,8 +75,8 @@ func Began(ctx context.Context, p backends.Partition) string {
 	return strings.Join(all, ",")
 }
 
-// Lives returns the lives in which the operation of ctx began, as far as the store with that
-// id named them: for stores.
+// Lives returns the lives in which the operation of ctx began, as the store with that id
+// named them. It is for stores.
 func Lives(ctx context.Context, id string) map[backends.Partition]string {
 	out := map[backends.Partition]string{}
 	for of, life := range lives(ctx) {

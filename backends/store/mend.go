@@ -14,20 +14,20 @@ import (
 )
 
 // mending makes the groups of mutations that erase memories and repair the rest of their
-// chains, as if the erased ones had never been there. A group belongs into one batch. One
-// that erases has one mutation, one that repairs has two.
+// chains, as if the erased ones had never been there. One batch takes a whole group. A
+// group that erases has one mutation, a group that repairs has two.
 //
-// A predecessor gets the next successor that stays, or holds again. A successor gets the
-// last predecessor that stays. Their histories lose the texts of the erased ones.
+// A predecessor gets the next remaining successor, or holds again. A successor gets the
+// last remaining predecessor. Their histories lose the texts of the erased ones.
 type mending struct {
 	ctx  context.Context
 	s    Records
 	p    backends.Partition
 	all  map[string]*Record
 	gone map[string]bool
-	// ended are memories that were deleted: what one of them had replaced stays ended.
+	// ended are deleted memories whose predecessors stay ended.
 	ended map[string]bool
-	// taught reports whether a change came from what is forgotten. Optional.
+	// taught reports whether the forgotten words caused a change. Optional.
 	taught func(*backends.Event) bool
 }
 
@@ -63,7 +63,7 @@ func (m *mending) concerns(r *Record) bool {
 	return retracted || m.gone[r.SupersededBy] || m.gone[r.Supersedes] || m.marked(r)
 }
 
-// marked reports whether what an Undo would bring back names an erased memory.
+// marked reports whether the state that an Undo would bring back names an erased memory.
 func (m *mending) marked(r *Record) bool {
 	mark := r.Metadata[backends.MetaReflect]
 	if mark == nil || len(m.gone) == 0 {
@@ -115,7 +115,8 @@ func (m *mending) mend(r *Record) (*Record, []backends.Event, error) {
 	return kept, append(events, by...), nil
 }
 
-// retracted reports whether what is forgotten retracted a memory that nothing replaced.
+// retracted reports whether only the forgotten words retracted a memory that has no
+// successor.
 func (m *mending) retracted(r *Record, events []backends.Event) bool {
 	ended := func(e backends.Event) bool { return e.Type == backends.OutcomeRetracted }
 	if m.taught == nil || r.SupersededBy != "" || r.Invalidated.IsZero() || !slices.ContainsFunc(events, ended) {
@@ -124,8 +125,8 @@ func (m *mending) retracted(r *Record, events []backends.Event) bool {
 	return !slices.ContainsFunc(events, func(e backends.Event) bool { return ended(e) && !m.taught(&e) })
 }
 
-// giveWay puts a memory behind what replaced the last erased one of its chain, and returns
-// the event of that. It holds again if nothing did.
+// giveWay puts a memory behind the successor of the last erased one in its chain, and
+// returns that event. A memory without such a successor holds again.
 func (m *mending) giveWay(kept *Record) ([]backends.Event, error) {
 	last, next := m.follow(kept, func(r *Record) string { return r.SupersededBy })
 	switch kept.SupersededBy = next; {
@@ -139,7 +140,7 @@ func (m *mending) giveWay(kept *Record) ([]backends.Event, error) {
 	events, err := m.s.History(m.ctx, m.p, last.ID)
 	events = slices.DeleteFunc(events, func(e backends.Event) bool { return e.By != next })
 	events = events[max(0, len(events)-1):]
-	if _, deleted := m.ended[last.ID]; deleted && len(events) > 0 { // its history alone knows when it gave way
+	if _, deleted := m.ended[last.ID]; deleted && len(events) > 0 { // its history alone has the time when it gave way
 		kept.Invalidated = events[0].Time
 	}
 	for i := range events {
@@ -149,7 +150,7 @@ func (m *mending) giveWay(kept *Record) ([]backends.Event, error) {
 }
 
 // follow goes from a memory through the erased ones next to it. It returns the last of them,
-// and the id of the one behind that, which stays.
+// and the id of the first remaining one behind it.
 func (m *mending) follow(r *Record, next func(*Record) string) (last *Record, id string) {
 	for range m.all {
 		if id = next(r); !m.gone[id] {

@@ -28,12 +28,12 @@ func spoken(m *schema.Message) string {
 	return strings.Join(all, "\n")
 }
 
-// quoting notes what is said and learnt that is to be forgotten, and returns the sessions with
-// answers that hold the whole text of one such message or memory. What the user says elsewhere,
-// too, is no quotation of it.
+// quoting notes the words and memories to be forgotten. It returns the sessions with answers
+// that hold the whole text of one such message or memory. A text that the user repeats
+// elsewhere does not count as a quotation.
 func (f *forgetting) quoting() (sessions []string, err error) {
 	var kept []string
-	drop := func() { // what is no quotation
+	drop := func() { // drops texts that are too short, or said elsewhere
 		f.said.texts = slices.DeleteFunc(f.said.texts, func(s string) bool {
 			return len(s) < text.QuoteFrom || slices.ContainsFunc(kept, func(k string) bool { return strings.Contains(k, s) })
 		})
@@ -85,8 +85,8 @@ func (f *forgetting) eachLogged(do func(session string, e *Entry)) error {
 	})
 }
 
-// quotes reports whether a message that is not selected itself is an answer that quotes what is,
-// and notes it. The calls of tools of its turn go with it.
+// quotes reports whether a message outside the selection is an answer that quotes the selection,
+// and notes it. The tool calls of its turn go with it.
 func (s *selection) quotes(session string, e *Entry) bool {
 	id, turn := source{session, e.ID}, source{session, e.Turn}
 	switch {
@@ -105,7 +105,7 @@ func (s *selection) inSession(session string) bool {
 	return s.part.Session == nil || *s.part.Session == session
 }
 
-// repeats reports whether an agent wrote down what is to be forgotten, with its words.
+// repeats reports whether an agent wrote down words that are to be forgotten.
 func (s *selection) repeats(m *backends.Memory) bool {
 	return m.Origin.Author == backends.AuthorAgent && text.Quotes(text.Fold(m.Text), s.texts)
 }

@@ -14,49 +14,49 @@ import (
 
 // Records keeps memories.
 type Records interface {
-	// Apply carries out one batch on one partition, wholly or not at all, and
-	// returns once it is durable. Every batch that changes something raises the
-	// partition's version: by one, unless it restores.
+	// Apply carries out one batch on one partition, wholly or not at all, and returns
+	// once it is durable. Every batch with a change raises the partition's version: by
+	// one, unless it restores.
 	Apply(ctx context.Context, p backends.Partition, b *Batch) (*Applied, error)
 
-	// Get returns the records with the given ids that exist, in the order of the
-	// ids, active or not, expired or not. Ids that do not exist are left out.
+	// Get returns the existing records with the given ids, in the order of the ids,
+	// whether active, ended or expired.
 	Get(ctx context.Context, p backends.Partition, ids ...string) ([]Record, error)
 
-	// Changes returns what changed since cursor, oldest change first; an empty
-	// cursor means everything. Unknown partitions are empty. It is called before
-	// every search, so that the answer "nothing changed" must be cheap.
+	// Changes returns the changes since cursor, oldest first; an empty cursor means
+	// everything. Unknown partitions are empty. Every search calls it first, so an answer
+	// without changes must be cheap.
 	Changes(ctx context.Context, p backends.Partition, cursor string) (*ChangeSet, error)
 
-	// History returns the events of one memory, oldest first, also after the memory
-	// was deleted. Unknown ids have no events.
+	// History returns the events of one memory, oldest first, also after the memory was
+	// deleted. The history of an unknown id is empty.
 	History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error)
 
-	// Deleted lists the ids of deleted memories that have a history, in no
-	// particular order. An id may come more than once, and a page may hold fewer ids
-	// than its limit, even none, and have a Next.
+	// Deleted lists the ids of deleted memories that have a history, in any order. An id
+	// may come more than once. A page may be short or empty and still have a Next.
 	Deleted(ctx context.Context, p backends.Partition, page Page) (*IDPage, error)
 
-	// Drop erases the partition: records, history, idempotency keys, sessions,
-	// messages and blobs. Cursors of before see a Reset. Its life ends: what stays, for
-	// [KeepLives], is the partition's name and that of its new life.
+	// Drop erases the partition: records, history, idempotency keys, sessions, messages
+	// and blobs. Cursors of before see a Reset. The partition's life ends: only its name
+	// and the name of its new life stay, for [KeepLives].
 	Drop(ctx context.Context, p backends.Partition) (DropCount, error)
 
-	// Fence makes the calls to p that [Sessions].Life names ErrForgotten if their context holds another life of
-	// the partition of than its present one: whose words p has, too. A store may refuse
-	// them without it. Call it after the Drop, and before what p has of them is erased.
+	// Fence protects p from late writes with words of a forgotten partition. It makes the calls to
+	// p that [Sessions].Life names return ErrForgotten if their context holds an ended life of the
+	// partition of. A store may refuse them even without it. Call it after the Drop, and before the
+	// erasure in p.
 	Fence(ctx context.Context, p, of backends.Partition) error
 
-	// Partitions lists the partitions of a namespace that hold something. A page may hold
-	// fewer than its limit, even none, and have a Next.
+	// Partitions lists the partitions of a namespace that hold data. A page may be short
+	// or empty and still have a Next.
 	Partitions(ctx context.Context, namespace string, page Page) (*PartitionPage, error)
 }
 
-// Record is a memory as a store keeps it: with the vector that it is found by.
+// Record is a memory as a store keeps it: with the vector for searches.
 type Record struct {
 	backends.Memory
-	// Vector is the encoded embedding: opaque to stores, written and read by
-	// package recall. Empty when no embedder was configured.
+	// Vector is the encoded embedding. Stores keep its bytes; package recall writes and
+	// reads them. Empty when no embedder was configured.
 	Vector []byte
 }
 
@@ -70,24 +70,24 @@ type Embedding struct {
 type Batch struct {
 	Mutations []Mutation
 
-	// Key makes the batch idempotent: a batch whose key the partition knows changes
-	// nothing, checks nothing, and returns the first one's results with Replayed set.
-	// A batch that fails leaves its key unused. Keys are kept for at least 30 days,
-	// and have at most MaxID bytes. Optional.
+	// Key makes the batch idempotent. If the partition knows the key, the batch is
+	// skipped and the call returns the first results with Replayed set. A batch that
+	// fails leaves its key unused. Keys are kept for at least 30 days, and have at most
+	// MaxID bytes. Optional.
 	Key string
 
-	// Embedding declares the space of the vectors in the batch. The first one
-	// becomes the partition's; another one later is ErrDimension, unless Reembed
-	// is set, which replaces it.
+	// Embedding declares the space of the vectors in the batch. The first one becomes the
+	// partition's. Another one later is ErrDimension, unless Reembed is set, which
+	// replaces it.
 	Embedding *Embedding
 	Reembed   bool
 
-	// Session updates a session of the same partition in the same write. If the
-	// version or the token is not current, the whole batch fails with ErrConflict.
+	// Session updates a session of the same partition in the same write. If the version
+	// or the token is out of date, the whole batch fails with ErrConflict.
 	Session *SessionUpdate
 }
 
-// Op is what a mutation does.
+// Op is the operation of a mutation.
 type Op string
 
 // The operations. See the constructors of [Mutation].
@@ -106,20 +106,20 @@ const (
 type Mutation struct {
 	Op     Op
 	ID     string  // the record that is superseded, retracted, deleted, incremented, restored or erased
-	Record *Record // for OpPut, OpSupersede and OpRestore: what is written
+	Record *Record // for OpPut, OpSupersede and OpRestore: the record to write
 
-	// Expect is the version that the existing record must have, else ErrConflict:
-	// 0 is any, -1 means that none may exist (for OpPut).
+	// Expect is the version that the existing record must have, else ErrConflict: 0 is
+	// any, -1 requires a new id (for OpPut).
 	Expect int64
 
-	At    time.Time // for OpRetract: since when it is not true any more; zero means now
+	At    time.Time // for OpRetract: when it ended; zero means now
 	Field string    // for OpIncrement: the Metadata key
 	Delta float64   // for OpIncrement; an absent value counts as 0
 
 	Events []backends.Event // for OpRestore: the history, oldest first
 
-	// Actor and Role go into the history: who changed it. So do the session and the
-	// messages that taught the change. All are optional.
+	// Actor and Role go into the history: they name the author of the change. So do the
+	// session and the messages that taught the change. All are optional.
 	Actor, Role string
 	Session     string
 	Messages    []string
@@ -128,49 +128,47 @@ type Mutation struct {
 // MustNotExist is the Expect of a put that creates.
 const MustNotExist int64 = -1
 
-// Put writes r, over the record with its id if there is one: the event is added
-// or updated. A zero Created keeps that of the record before. A put that leaves the
-// text as it was counts as updated and adds no event to the history, unless it
-// changes Supersedes, which the event then names, or whether the record is active: one that
+// Put writes r, over the record with its id if there is one: the event is added or updated.
+// A zero Created takes the value of the record before. A put with the same text counts as
+// updated and leaves the history as it is, with two exceptions. A new Supersedes adds an
+// event that names it. So does a put that changes whether the record is active: one that
 // ends it is superseded or retracted there.
 func Put(r *Record) Mutation { return Mutation{Op: OpPut, Record: r} }
 
-// Supersede writes r and hides the record with the given id behind it: the old
-// one keeps its text and gets SupersededBy and Invalidated (r.Valid, else
-// r.Observed, else now), r gets Supersedes. It returns ErrConflict if the old record
-// does not exist, or is superseded or retracted already. The history of the old
-// record gets the event superseded, that of the new one added or updated with
-// its Supersedes.
+// Supersede writes r and hides the record with the given id behind it. The old one keeps
+// its text and gets SupersededBy and Invalidated (r.Valid, else r.Observed, else now); r
+// gets Supersedes. It returns ErrConflict if the old record is missing or has ended
+// already. The history of the old record gets the event superseded. The history of the
+// new one gets added or updated, with its Supersedes.
 func Supersede(id string, r *Record) Mutation {
 	return Mutation{Op: OpSupersede, ID: id, Record: r}
 }
 
-// Retract marks the record as not true any more since at, with nothing in its
-// place. It returns ErrConflict if the record does not exist; one that is superseded
-// or retracted already stays as it is.
+// Retract ends the record at a time, and leaves it without a successor. It returns
+// ErrConflict if the record is missing. A record that has ended already stays as it is.
 func Retract(id string, at time.Time) Mutation { return Mutation{Op: OpRetract, ID: id, At: at} }
 
-// Delete removes the record. Its history stays. Deleting a record that does not
-// exist changes nothing, unless Expect is set.
+// Delete removes the record. Its history stays. Deleting a missing record is harmless,
+// unless Expect is set.
 func Delete(id string) Mutation { return Mutation{Op: OpDelete, ID: id} }
 
-// Erase removes the record and its history, or the history of a deleted one: nothing of it
-// is left but its id among the deletions. It counts as deleted even if there was nothing. In
-// the same batch a Restore may then write a record with another history.
+// Erase removes the record and its history, or the history of a deleted one: only its id
+// stays, among the deletions. It counts as deleted even if both were missing. In the same
+// batch a Restore may then write a record with another history.
 func Erase(id string) Mutation { return Mutation{Op: OpErase, ID: id} }
 
 // Increment adds delta to a number in the record's Metadata, atomically. It returns
-// ErrConflict if the record does not exist or the value is no number. It counts as
-// updated, and adds no event to the history.
+// ErrConflict if the record is missing or the value is of another type. It counts as
+// updated, and leaves the history as it is.
 func Increment(id, field string, delta float64) Mutation {
 	return Mutation{Op: OpIncrement, ID: id, Field: field, Delta: delta}
 }
 
-// Restore writes the memory with the given id as another store held it, with its
-// history; a nil r restores the history of a deleted one. It returns ErrConflict if
-// the record exists. Every field is stored as given but Version, which becomes the
-// partition's next one, so that records keep the order in which they are restored. An event
-// keeps its Version where that is one of the partition's. See [Import].
+// Restore writes the memory with the given id as another store held it, with its history; a
+// nil r restores the history of a deleted one. It returns ErrConflict if the record exists.
+// Every field is stored as given but Version, which becomes the partition's next one, so
+// records keep the order in which they are restored. An event keeps its Version where that
+// is one of the partition's. See [Import].
 func Restore(id string, r *Record, events []backends.Event) Mutation {
 	return Mutation{Op: OpRestore, ID: id, Record: r, Events: events}
 }
@@ -179,21 +177,20 @@ func Restore(id string, r *Record, events []backends.Event) Mutation {
 type Applied struct {
 	Version  int64    // the partition's version after the batch
 	Results  []Result // one for each mutation
-	Replayed bool     // the key was known: nothing was done now
+	Replayed bool     // the key was known: the results are the first call's
 	Session  *Session // the session after the update, if there was one
 }
 
 // Result is the outcome of one mutation.
 type Result struct {
 	ID    string           `json:"id"`    // of the record written, retracted, deleted, incremented, restored or erased
-	Event backends.Outcome `json:"event"` // empty when nothing changed
+	Event backends.Outcome `json:"event"` // empty when the record stayed as it was
 	Value float64          `json:"value,omitempty"`
 }
 
-// ChangeSet is a page of changes. Apply it in order: if Reset, discard all records
-// of the partition; then put Records, then remove Removed. If More, call again with
-// Cursor, else keep Cursor for the next time. A page never splits a batch that one
-// Apply wrote, unless it restored.
+// ChangeSet is a page of changes. Apply it in order: if Reset, discard all records of the
+// partition; then put Records, then remove Removed. If More, call again with Cursor, else
+// keep Cursor for the next time. A page holds whole batches, unless a batch restored.
 type ChangeSet struct {
 	Version   int64 // the partition's version that the page reaches
 	Reset     bool
@@ -222,8 +219,8 @@ const MaxDim = 1 << 16
 // MaxBatch is the largest number of mutations in a batch.
 const MaxBatch = 100_000
 
-// Validate returns ErrInvalid for a batch that no store can carry out. Stores
-// call it first.
+// Validate returns ErrInvalid for a batch that is illegal for every store. Stores call it
+// first.
 func (b *Batch) Validate() error {
 	if b == nil {
 		return fmt.Errorf("%w: no batch", backends.ErrInvalid)

@@ -16,8 +16,8 @@ import (
 const retries = 16
 
 // OnConflict calls f, which reads and writes, again while it fails with ErrConflict: at most 16
-// times in all, until ctx ends. It returns f's last error. It waits a little between the
-// tries, ever longer and by chance, so that every writer wins at last.
+// times in all, until ctx ends. It returns f's last error. It waits a little between the tries,
+// ever longer and by chance, so every writer wins at last.
 func OnConflict(ctx context.Context, f func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := f()

@@ -13,9 +13,9 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Rollback takes back what a session, messages or a source taught in a partition: see
-// [backends.Rollbacker]. allowed returns why a memory may not be taken back, which is a conflict.
-// It is optional. Up to 1,000 memories are taken back in one atomic write.
+// Rollback takes back what a session, its messages or a source taught in a partition: see
+// [backends.Rollbacker]. allowed returns the reason why a memory must stay, which is a conflict;
+// it is optional. Up to 1,000 memories are taken back in one atomic write.
 func Rollback(ctx context.Context, s Store, p backends.Partition, r *backends.RollbackRequest, allowed func(*backends.Memory) error) (*backends.RollbackReport, error) {
 	switch {
 	case r.Session == nil && r.Source == "":
@@ -39,7 +39,7 @@ func Rollback(ctx context.Context, s Store, p backends.Partition, r *backends.Ro
 	return nil, fmt.Errorf("rollback in %s: %w", p, err)
 }
 
-// rollback is one that is under way.
+// rollback is one attempt of a call of Rollback.
 type rollback struct {
 	*backends.RollbackRequest
 	s       Store
@@ -85,7 +85,7 @@ func (b *rollback) run(ctx context.Context) error {
 	return nil
 }
 
-// item says what a group of mutations takes back.
+// item describes the change of a group of mutations.
 func (b *rollback) item(group []Mutation) backends.Item {
 	before := b.all[group[0].ID].Memory
 	last := group[len(group)-1]
@@ -95,8 +95,8 @@ func (b *rollback) item(group []Mutation) backends.Item {
 	return backends.Item{Outcome: backends.OutcomeUpdated, Memory: last.Record.Memory, Previous: &before}
 }
 
-// reworded adds what gives memories the text that they had before it was changed. They get
-// their vector by ReembedAll.
+// reworded adds the groups that give memories their former text back. ReembedAll makes
+// their vectors later.
 func (b *rollback) reworded(ctx context.Context, gone map[string]bool, groups [][]Mutation) ([][]Mutation, error) {
 	if b.Session == nil || b.Source != "" {
 		return groups, nil
@@ -130,8 +130,8 @@ func (b *rollback) reworded(ctx context.Context, gone map[string]bool, groups []
 	return groups, nil
 }
 
-// selected returns the ids of the memories that are to go: those that were taught by it, and
-// what was made from such. The others of them are conflicts.
+// selected returns the ids of the memories to erase: the ones that the source taught, and
+// the ones that were made from such. Memories that must stay become conflicts.
 func (b *rollback) selected(ctx context.Context) (map[string]bool, error) {
 	gone, seen := map[string]bool{}, map[string]bool{}
 	for before := -1; before < len(gone); {
@@ -159,7 +159,7 @@ func (b *rollback) selected(ctx context.Context) (map[string]bool, error) {
 	return gone, nil
 }
 
-// conflict returns why a memory stays that was taught by what is taken back.
+// conflict returns the reason why a taught memory stays, or nil.
 func (b *rollback) conflict(ctx context.Context, r *Record) error {
 	if r.Kind.Traits().InPrompt {
 		return fmt.Errorf("%q is a core block: read it and edit it yourself", r.ID)

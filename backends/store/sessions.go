@@ -13,73 +13,71 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Sessions keeps conversations: an append-only log of messages for each session,
-// the session's state beside it, and blobs. A session belongs to a partition;
-// two users may use one session id. The session with the empty id is the one of
-// turns that name none.
+// Sessions keeps conversations: an append-only log of messages for each session, the
+// session's state beside it, and blobs. A session belongs to a partition; two users may
+// use one session id. The empty id is the session of turns that name none.
 type Sessions interface {
-	// Append adds messages at the end, wholly or not at all, gives each the next
-	// sequence number (from 1 on, without gaps), and creates the session if need
-	// be. A message whose id the session holds already is skipped.
+	// Append adds messages at the end, wholly or not at all. It gives each the next
+	// sequence number (from 1 on, gapless), and creates the session if need be. A message
+	// whose id the session holds already is skipped.
 	Append(ctx context.Context, p backends.Partition, session string, a *Append) (*Session, error)
 
 	// Session returns the session's state, or ErrNotFound.
 	Session(ctx context.Context, p backends.Partition, session string) (*Session, error)
 
-	// Read returns messages in order. Sessions that do not exist have none.
+	// Read returns messages in order. The log of an unknown session is empty.
 	Read(ctx context.Context, p backends.Partition, session string, r Range) ([]Entry, error)
 
-	// Update changes the session's state by compare-and-swap. It returns ErrConflict
-	// if the version, the summary, the token or the lease is not the one expected, and
-	// ErrNotFound if there is no session.
+	// Update changes the session's state by compare-and-swap. It returns ErrConflict if
+	// the version, the summary, the token or the lease differs from the expected one, and
+	// ErrNotFound for an unknown session.
 	Update(ctx context.Context, p backends.Partition, u *SessionUpdate) (*Session, error)
 
 	// List returns sessions in the order in which they began. A list of all partitions may go
-	// from one to the next; the order then holds within each. What a page costs does not
-	// depend on how many sessions there are. Sessions that begin during a listing come last.
+	// from one to the next; the order then holds within each. The cost of a page is
+	// independent of the number of sessions. Sessions that begin during a listing come last.
 	List(ctx context.Context, q SessionQuery) (*SessionPage, error)
 
-	// EraseMessages erases messages of a session by their sequence numbers, and returns how
-	// many there were to erase. Their entries stay, Erased: id, turn, time, role, agent and
-	// Done as they were, and no content. What may repeat them goes too: the session's title, and its
-	// summary. The version rises if something was erased. A session that does not exist has none.
+	// EraseMessages erases messages of a session by their sequence numbers, and returns how many it
+	// erased. Their entries stay, marked Erased: they keep id, turn, time, role, agent and Done,
+	// and lose their content. The session's title and summary go too, since they may repeat it. An
+	// erasure raises the version. For an unknown session the count is 0.
 	EraseMessages(ctx context.Context, p backends.Partition, session string, seqs ...int64) (int, error)
 
-	// Delete removes a session, its messages and its blobs. Deleting a session that
-	// does not exist changes nothing.
+	// Delete removes a session, its messages and its blobs. Deleting an unknown session
+	// is harmless.
 	Delete(ctx context.Context, p backends.Partition, session string) error
 
-	// Life returns the name of the partition's life, which every Drop changes and nothing
-	// else does: for the next [KeepLives], then it is what it was before the first. It begins
-	// with an id of the storage and a dot. Apply, Append, Update,
-	// PutBlob and EraseMessages with a context that holds another life of p are
-	// ErrForgotten while the drop is known: see [Begin].
+	// Life returns the name of the partition's life. Only a Drop changes it, for the next
+	// [KeepLives]; then the name of before the first drop returns. It begins with an id of
+	// the storage and a dot. Apply, Append, Update, PutBlob and EraseMessages with a context
+	// that holds another life of p are ErrForgotten while the drop is known: see [Begin].
 	Life(ctx context.Context, p backends.Partition) (string, error)
 
 	Blobs
 }
 
-// Blobs keeps bytes beside a session: text that was taken out of its context,
-// turns that can be resumed. They end with the session: when it expires or is
-// deleted. Those that were put before the session began are its own from its first
-// Append on, and stay until then, whatever the time.
+// Blobs keeps bytes beside a session: text that was taken out of its context, turns that
+// can be resumed. They end with the session, when it expires or is deleted. Blobs that
+// were put before the session began wait for its first Append, however long, and belong
+// to it from then on.
 type Blobs interface {
-	// PutBlob stores data under a name that is unique in the session, over the data
-	// that is there. Nil data removes it. The session need not exist.
+	// PutBlob stores data under a name that is unique in the session, over the data that
+	// is there. Nil data removes it. The session may begin later.
 	PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error
 	// GetBlob returns the data, or ErrNotFound.
 	GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error)
-	// ListBlobs returns the session's blobs whose names begin with prefix, without
-	// their data, in the order of the bytes of their names. The empty prefix is
-	// that of all; another must be legal as a name. Sessions that do not exist and
-	// have no blobs, and expired ones, have none. A cursor is valid for the prefix
-	// of its listing. Blobs may come and go during a listing: those that stay are
-	// returned once, a new one if its name comes after those already returned. A page
-	// may hold fewer than its limit, even none, and have a Next.
+	// ListBlobs returns the session's blobs whose names begin with prefix, without their
+	// data, in the order of the bytes of their names. The empty prefix lists all; another
+	// must be a legal name. An expired session has no blobs, and an unknown one only its
+	// early ones. A cursor is valid for the prefix of its listing. Blobs may come and go
+	// during a listing: every remaining one is returned once, a new one if its name comes
+	// after the names already returned. A page may be short or empty and still have a
+	// Next.
 	ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page Page) (*BlobPage, error)
-	// BlobSessions lists the ids of the sessions that have blobs, also of those that
-	// have not begun, in no particular order. A page may hold fewer ids than its
-	// limit, even none, and have a Next.
+	// BlobSessions lists the ids of the sessions that have blobs, also of sessions that
+	// have yet to begin, in any order. A page may be short or empty and still have a
+	// Next.
 	BlobSessions(ctx context.Context, p backends.Partition, page Page) (*IDPage, error)
 }
 
@@ -98,14 +96,14 @@ type BlobPage struct {
 // Append is what one call adds to a session.
 type Append struct {
 	Entries []Entry
-	Scope   backends.Scope // whose session it is; kept with it at its creation
+	Scope   backends.Scope // the session's scope; kept with it at its creation
 	TTL     time.Duration  // Optional. The session ends so long after its last append. Defaults to never.
 
-	// Learnt says that the entries are no material to learn from, as records that a
-	// program keeps for itself: if nothing before them is pending, the watermark moves
-	// past them in the same write, and the session is not pending. Otherwise they are
-	// pending too, until the watermark moves past them. Entries that are skipped move
-	// nothing. Optional.
+	// Learnt marks the entries as material that teaches nothing, such as records that a
+	// program keeps for itself. If all entries before them were learnt from, the
+	// watermark moves past them in the same write, and the session stays idle. Otherwise
+	// they wait until the watermark moves past them. Skipped entries have no effect.
+	// Optional.
 	Learnt bool
 }
 
@@ -114,12 +112,11 @@ type Entry struct {
 	Seq int64 `json:"seq"` // assigned by Append
 	backends.Message
 	AgentID string `json:"agent_id,omitempty"` // the agent that the turn was with
-	UserID  string `json:"user_id,omitempty"`  // whose it is, where the partition is no user's
-	// Done marks the last message of a turn: what comes before it in the turn is
-	// complete.
+	UserID  string `json:"user_id,omitempty"`  // the user of the entry, in an agent's or a workspace's partition
+	// Done marks the last message of a turn. The turn is complete up to it.
 	Done   bool `json:"done,omitempty"`
 	Tokens int  `json:"tokens,omitempty"` // the estimated size, as counted by the caller
-	// Erased marks an entry whose message was erased: its Message has a role and nothing else.
+	// Erased marks an entry whose message was erased: its Message has only a role.
 	Erased bool `json:"erased,omitempty"`
 }
 
@@ -130,9 +127,9 @@ func (e Entry) Erase() Entry {
 	return e
 }
 
-// Range chooses messages by sequence number: After < seq <= Upto, at most Limit
-// of them. Upto 0 is the end. With Last set, the newest Limit of the range
-// instead of its oldest, still in order. Limit 0 is 1000; 10,000 is the most.
+// Range chooses messages by sequence number: After < seq <= Upto, at most Limit of them.
+// Upto 0 is the end. Last chooses the newest Limit of the range, still in order; the
+// default is the oldest. Limit 0 is 1000; 10,000 is the most.
 type Range struct {
 	After, Upto int64
 	Limit       int
@@ -157,8 +154,8 @@ type Session struct {
 	LastSeq   int64              `json:"last_seq"`
 	Tokens    int64              `json:"tokens"` // the sum over its messages
 
-	// Watermark is the sequence number up to which the log was learnt from. It
-	// never falls.
+	// Watermark is the sequence number up to which the log was learnt from. It only
+	// rises.
 	Watermark int64 `json:"watermark"`
 
 	Summary     string `json:"summary,omitempty"` // of the messages up to SummaryUpto
@@ -173,32 +170,31 @@ type Session struct {
 	Expires time.Time `json:"expires,omitzero"` // from then on the session is gone; zero: never
 }
 
-// Pending reports whether the log holds messages that were not learnt from.
+// Pending reports whether the log holds messages to learn from.
 func (s *Session) Pending() bool { return s.LastSeq > s.Watermark }
 
-// Lease is the right of one owner to consolidate a session. Token is a fencing
-// token: it rises with every change of owner, and a write under an older one is
-// refused. A new one is the time in microseconds since 1970, or the last one's
-// successor if that is more: a session that was deleted and begun anew does not
-// reuse the tokens of the old one.
+// Lease is the right of one owner to consolidate a session. Token is a fencing token: it
+// rises with every change of owner, and stores refuse a write under an older one. A new
+// one is the time in microseconds since 1970, or the last one's successor if that is
+// more. So a session that was deleted and begun anew has tokens of its own.
 type Lease struct {
 	Owner   string    `json:"owner,omitempty"` // empty: free
 	Token   int64     `json:"token"`
 	Expires time.Time `json:"expires,omitzero"`
 
 	For time.Duration `json:"for,omitzero"` // how long it was granted for
-	// Doubted is when another owner, by its own clock, first met an Expires that is
-	// not [Lease.Plausible].
+	// Doubted is the time, by another owner's clock, when that owner first met an Expires
+	// that is not [Lease.Plausible].
 	Doubted time.Time `json:"doubted,omitzero"`
 }
 
-// longOver is how long ago a lease may have ended of which nothing is doubtful.
+// longOver is how long a lease may be over before its end becomes doubtful.
 const longOver = 12 * time.Hour
 
-// Plausible reports whether the end of the lease can be one by the clock that says now. One
-// that is further away than the lease is long, or over for more than twelve hours, comes
-// from a clock that jumped, this one or the owner's: whether the owner lives shows when For
-// has passed, in which it would have renewed the lease.
+// Plausible reports whether the end of the lease can be real by the clock that says now. An
+// end that is further away than the lease is long, or over for more than twelve hours,
+// comes from a clock that jumped, this one or the owner's. For then decides whether the
+// owner lives: a live owner renews the lease within that time.
 func (l *Lease) Plausible(now time.Time) bool {
 	left := l.Expires.Sub(now)
 	return l.For == 0 || -longOver <= left && left <= l.For
@@ -206,24 +202,23 @@ func (l *Lease) Plausible(now time.Time) bool {
 
 // Retry says when a consolidation that failed is retried.
 type Retry struct {
-	Attempts int       `json:"attempts"`         // without those that an outage ended
+	Attempts int       `json:"attempts"`         // tries that an outage ended are left out
 	Since    time.Time `json:"since,omitzero"`   // when the first try failed
-	After    time.Time `json:"after,omitzero"`   // not before
+	After    time.Time `json:"after,omitzero"`   // the earliest time of the next try
 	Reason   string    `json:"reason,omitempty"` // of the last try
-	// Upto is the end of the stretch after the watermark that is being tried. It
-	// is written before the try, so that a worker that repeats it after a crash tries
-	// the same stretch under the same idempotency key.
+	// Upto is the end of the stretch after the watermark that is being tried. It is
+	// written before the try, so a worker that repeats it after a crash tries the same
+	// stretch under the same idempotency key.
 	Upto int64 `json:"upto,omitempty"`
-	// Whole is the end of a longer stretch that failed too often, of which the one
-	// up to Upto is a part: the message that spoils it is searched for.
+	// Whole is the end of a longer stretch that failed too often. The stretch up to Upto
+	// is a part of it: the worker searches for the message that spoils it.
 	Whole int64 `json:"whole,omitempty"`
-	// InDoubt says that a try of the stretch began whose outcome was not recorded: it
-	// may have been learnt from. It must not be divided.
+	// InDoubt says that a try of the stretch began and left no outcome: it may have been
+	// learnt from. It must not be divided.
 	InDoubt bool `json:"in_doubt,omitempty"`
 }
 
-// Failure is a stretch of the log that could not be learnt from. Its messages
-// stay in the log.
+// Failure is a stretch of the log that resisted learning. Its messages stay in the log.
 type Failure struct {
 	From     int64     `json:"from"` // the first sequence number
 	Upto     int64     `json:"upto"` // the last
@@ -237,16 +232,17 @@ type SessionUpdate struct {
 	Session string
 
 	Version int64 // Optional. The version expected. Defaults to any.
-	Token   int64 // Optional. The token of a lease that must be held and not expired. Defaults to any.
+	Token   int64 // Optional. The token of a lease that must be held and current. Defaults to any.
 	// Summarised is the SummaryUpto expected: a summary that continues another one is
-	// refused once there is a third. Appends do not matter. Optional. Defaults to any.
+	// refused once there is a third. Appends leave it as it is. Optional. Defaults to
+	// any.
 	Summarised *int64
 
 	Acquire *Acquire // acquire or renew the lease
 	Release bool     // release the lease of Token
 
-	Title       *string // UTF-8 of at most [MaxTitle] runes, without control characters; the empty one removes it
-	Watermark   *int64  // never moves back: a lower value leaves it as it is
+	Title       *string // UTF-8 of at most [MaxTitle] runes, free of control characters; the empty one removes it
+	Watermark   *int64  // only rises: a lower value leaves it as it is
 	Summary     *string
 	SummaryUpto *int64
 	Retry       *Retry
@@ -254,10 +250,11 @@ type SessionUpdate struct {
 	Expires     *time.Time // the zero time clears it
 }
 
-// Acquire asks for a session's lease: it is granted if it is free, expired, or the
-// owner's already (then the token stays), else the error is ErrConflict. Another owner's
-// whose end is not [Lease.Plausible] is granted when it was doubted for its own length:
-// the first Acquire by an Update notes Doubted, the one thing that an ErrConflict changes.
+// Acquire asks for a session's lease. A lease that is free or expired is granted; so is
+// the owner's own, which keeps its token. Else the error is ErrConflict. Another owner's
+// lease with an end that is not [Lease.Plausible] is granted after it was doubted for its
+// own length. The first Acquire by an Update notes Doubted, the only change that comes
+// with an ErrConflict.
 type Acquire struct {
 	Owner string
 	For   time.Duration
@@ -266,7 +263,7 @@ type Acquire struct {
 // SessionQuery chooses sessions.
 type SessionQuery struct {
 	Partition *backends.Partition // Optional. Defaults to all partitions.
-	Pending   bool                // only those with messages not learnt from
+	Pending   bool                // only those with messages to learn from
 	Page      Page
 }
 
@@ -276,7 +273,7 @@ type SessionPage struct {
 	Next     string // empty on the last page
 }
 
-// Validate returns ErrInvalid for an update that no store can carry out.
+// Validate returns ErrInvalid for an update that is illegal for every store.
 func (u *SessionUpdate) Validate() error {
 	if u == nil {
 		return fmt.Errorf("%w: no update", backends.ErrInvalid)

@@ -12,10 +12,10 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// TransferCount counts what a [Transfer] wrote. What the target held already does not
-// count.
+// TransferCount counts what a [Transfer] wrote. It leaves out data that the target held
+// already.
 type TransferCount struct {
-	Partitions int `json:"partitions"` // those that are complete in the target now
+	Partitions int `json:"partitions"` // complete in the target now
 	Records    int `json:"records"`    // memories, with their vectors and histories
 	Deleted    int `json:"deleted"`    // deleted memories whose histories were copied
 	Sessions   int `json:"sessions"`
@@ -23,23 +23,22 @@ type TransferCount struct {
 	Blobs      int `json:"blobs"`
 }
 
-// Transfer copies a partition from one store to another, of any kind: memories with
-// their vectors and histories, the histories of deleted memories, sessions with their
-// logs, and blobs. It is an [Export] of the partition as a whole, read by [Import], so
-// that everything keeps its order, and all fields but those named below are as in the
-// source. [Records].Partitions lists what there is to copy.
+// Transfer copies a partition from one store to another, of any kind: memories with their
+// vectors and histories, the histories of deleted memories, sessions with their logs, and
+// blobs. It is an [Export] of the whole partition, read by [Import]: everything keeps its
+// order, and all fields but the ones named below keep their values. [Records].Partitions
+// lists the partitions to copy.
 //
-// Stop the agents first: nothing may write to a partition while it is copied. The
-// error is ErrConflict if the target holds anything that the source does not; nothing in
-// the target is overwritten. To continue a transfer that was interrupted, call it again:
-// it writes what is missing, and nothing once the copy is complete. One call at a time may
-// copy a partition.
+// Stop the agents first: a partition must be at rest while it is copied. The error is
+// ErrConflict if the target holds anything that the source lacks; data in the target is
+// never overwritten. Call Transfer again to continue after an interruption: it writes only
+// the missing rest. One call at a time may copy a partition.
 //
-// These stay behind: leases (a worker acquires a new one), idempotency keys (let
-// retries finish first: a batch repeated on the target is applied there), tombstones,
-// and of sessions the Version, Created and Updated. The versions of memories keep
-// their order; those that share one in the source may have different ones. Events have none:
-// they happened in the source.
+// These stay behind: leases (a worker acquires a new one), tombstones, idempotency keys, and
+// the Version, Created and Updated of sessions. Let retries finish first: a batch repeated
+// on the target is applied there. The versions of memories keep their order; memories that
+// share one in the source may have different ones. Events have no version: they happened in
+// the source.
 func Transfer(ctx context.Context, from, to Store, p backends.Partition) (TransferCount, error) {
 	done, err := pipe(ctx, to, &importer{to: from, dry: true, ImportOptions: whole}, p)
 	if err == nil {
@@ -51,10 +50,10 @@ func Transfer(ctx context.Context, from, to Store, p backends.Partition) (Transf
 	return done, err
 }
 
-// whole keeps what was not learnt from, and lines of any length.
+// whole keeps pending messages pending, and takes lines of any length.
 var whole = ImportOptions{Learn: true, MaxLine: math.MaxInt}
 
-// pipe reads what a store holds of a partition into another.
+// pipe reads a partition of one store into another.
 func pipe(ctx context.Context, from Store, i *importer, p backends.Partition) (TransferCount, error) {
 	out, in := io.Pipe()
 	go func() {

@@ -23,8 +23,7 @@ const MaxID = 512
 // MaxTitle is the longest title of a session, in runes.
 const MaxTitle = 256
 
-// ValidateSession returns ErrInvalid for a session id that is not legal. The
-// empty id is.
+// ValidateSession returns ErrInvalid for an illegal session id. The empty id is legal.
 func ValidateSession(id string) error {
 	if id == "" {
 		return nil
@@ -39,8 +38,8 @@ func ValidateSession(id string) error {
 	return nil
 }
 
-// ValidateID returns ErrInvalid for an id that is empty, too long or not UTF-8.
-// what names it in the error.
+// ValidateID returns ErrInvalid for an id that is empty, too long or invalid UTF-8. The
+// argument what names it in the error.
 func ValidateID(what, id string) error {
 	switch {
 	case id == "":
@@ -53,7 +52,7 @@ func ValidateID(what, id string) error {
 	return nil
 }
 
-// validateTitle returns ErrInvalid for a title of a session that is not legal.
+// validateTitle returns ErrInvalid for an illegal title of a session.
 func validateTitle(title string) error {
 	switch n := utf8.RuneCountInString(title); {
 	case n > MaxTitle:
@@ -66,7 +65,7 @@ func validateTitle(title string) error {
 	return nil
 }
 
-// Validate returns ErrInvalid for entries that no store can keep.
+// Validate returns ErrInvalid for entries that are illegal for every store.
 func (a *Append) Validate() error {
 	if a == nil {
 		return fmt.Errorf("%w: nothing to append", backends.ErrInvalid)
@@ -109,12 +108,12 @@ func validateRecord(r *Record) error {
 	return nil
 }
 
-// maxDepth is how deep metadata may be nested: decoders of JSON give up at some
-// depth, and what cannot be read back must not be written.
+// maxDepth is how deep metadata may be nested. Decoders of JSON give up at some depth,
+// and a store must be able to read back what it writes.
 const maxDepth = 1000
 
-// validateValue refuses a JSON-like value that is nested more than that deep, or has a text
-// that is not UTF-8, which JSON would replace without an error.
+// validateValue refuses a JSON-like value that is nested deeper than depth. It also refuses
+// invalid UTF-8, which JSON would silently replace.
 func validateValue(v any, depth int) error {
 	var inner []any
 	switch x := v.(type) {

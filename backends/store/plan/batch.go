@@ -1,21 +1,20 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan decides what a batch or a session update does, the same for every
-// store. It reads through a function and writes nothing: a store reads records,
-// lets [Batch] plan, and writes the [Plan] wholly or not at all.
+// Package plan decides the effect of a batch or a session update, the same for every
+// store. It reads through a function and leaves the writing to the store. A store reads
+// records, calls [Batch], and writes the [Plan] wholly or not at all.
 //
-// A store that plans under a lock writes the plan as it is. One that plans first
-// and commits later compares every [Check] when it commits, and plans again on
-// fresh records if one of them fails: a plan holds for the records that it was
-// made from, changed or not.
+// A store that plans under a lock writes the plan as it is. A store that plans first and
+// commits later compares every [Check] when it commits, and plans again on fresh records
+// if a check fails. A plan holds for the records that it was made from, changed or not.
 //
-// [Session] is the same for one session: it returns the state after an update, for
-// a store that knows that the state before is still current.
+// [Session] does the same for one session. It returns the state after an update, for a
+// store that knows that the state before is still current.
 //
-// Stores themselves validate the batch, replay idempotency keys, raise versions and
-// look up sessions. [Encode], [Decode], [Micros], [Names] and [Numbers] are the encodings of values
-// and cursors that they share.
+// Stores themselves validate the batch, replay idempotency keys, raise versions and look up
+// sessions. They share the encodings of values and cursors here: [Encode], [Decode], [Micros],
+// [Names] and [Numbers].
 package plan
 
 import (
@@ -27,34 +26,34 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Input is what a batch is planned on.
+// Input is the state that a batch is planned on.
 type Input struct {
 	Now time.Time // when the batch is applied, as it is stored
 
 	// Next is the version that the batch raises the partition to, if it changes
-	// something. Besides being written it decides whether an Expect holds for a record
-	// that the batch itself changed before.
+	// something. An Expect for a record that the batch itself changed is compared with
+	// it, too.
 	Next int64
 
 	// Embedding is the partition's, nil before the first vector.
 	Embedding *store.Embedding
 
-	// Record returns a record as it is stored before the batch, nil if there is none.
-	// It is called at most once for each id, and what it returns is not changed. It may
-	// leave out the vectors of all records; then a put counts as one with a new vector.
-	// An error ends the planning.
+	// Record returns a record as it is stored before the batch, or nil. It is called at
+	// most once for each id, and the plan leaves the result unchanged. Record may leave
+	// out the vectors of all records; then a put counts as one with a new vector. An
+	// error ends the planning.
 	Record func(id string) (*store.Record, error)
 }
 
-// Plan is what a store has to write, all or nothing. Its records share vectors,
-// metadata and message ids with those of the batch and of [Input].Record: encode
-// them or copy them, and change none of them.
+// Plan is the list of writes for a store, all or nothing. Its records share vectors,
+// metadata and message ids with the batch and with [Input].Record: encode them or copy
+// them, and leave the originals unchanged.
 type Plan struct {
 	Results []store.Result // one for each mutation
 
-	// Writes has one entry for each record that the batch changed, in the order of
-	// their first changes; a successor comes before the record that it supersedes. A
-	// record that the batch created and deleted again has none: no reader ever saw it.
+	// Writes has one entry for each record that the batch changed, in the order of their
+	// first changes. A successor comes before the record that it supersedes. A record
+	// that the batch created and deleted again is left out: readers never saw it.
 	Writes []Write
 
 	// Checks has one entry for each record that was read, changed or not, in the order
@@ -69,14 +68,14 @@ type Plan struct {
 
 	Embedding *store.Embedding // the partition's from now on; nil: as it was
 
-	// Changed says that mutations or the embedding raise the partition's version.
-	// It may be set without any Writes. A session update raises the version too:
-	// the store adds that.
+	// Changed says that mutations or the embedding raise the partition's version. It may
+	// be set while Writes is empty. A session update raises the version too: the store
+	// adds that.
 	Changed bool
 
 	// Version is the partition's version after the batch, if it changes something:
-	// Input.Next, or a later one if the batch restores records. Then the plan holds
-	// only as long as the partition's version is still the one before Input.Next.
+	// Input.Next, or a later one if the batch restores records. A plan with a later one
+	// holds only while the partition's version is still the one before Input.Next.
 	Version int64
 }
 
@@ -84,23 +83,23 @@ type Plan struct {
 type Write struct {
 	ID     string
 	Record *store.Record // nil: deleted. Its Version is Input.Next, or a later one that a restore gave it
-	Old    int64         // the version before the batch; 0: there was no record
+	Old    int64         // the version before the batch; 0: the record is new
 
-	// SameVector says that the vector is as it was: only the memory needs writing.
-	// Record.Vector is then what Input.Record gave, and must not be written where
-	// that leaves vectors out.
+	// SameVector says that the vector stays: only the memory needs writing. Record.Vector
+	// is then the value from Input.Record. A store whose Input.Record leaves vectors out
+	// must not write it.
 	SameVector bool
 }
 
 // Check is a record that a plan was made from.
 type Check struct {
 	ID      string
-	Version int64 // 0: there was no record
+	Version int64 // 0: the record was missing
 }
 
-// Batch plans b, which must be valid and is not changed. The error is ErrDimension
-// for another embedding than the partition's, ErrConflict for a mutation that does
-// not hold, ErrInvalid for a sum that is infinite; it names the mutation.
+// Batch plans b, which must be valid and stays unchanged. The error is ErrDimension for
+// another embedding than the partition's, ErrConflict for a mutation whose condition is
+// false, ErrInvalid for a sum that is infinite. It names the mutation.
 func Batch(b *store.Batch, in *Input) (*Plan, error) {
 	embedding, err := declared(b, in.Embedding)
 	if err != nil {
@@ -124,8 +123,8 @@ func Batch(b *store.Batch, in *Input) (*Plan, error) {
 	return &p.out, nil
 }
 
-// declared compares the batch's embedding with the partition's and returns the new
-// one, nil if it stays.
+// declared compares the batch's embedding with the partition's. It returns the new one,
+// or nil if it stays.
 func declared(b *store.Batch, have *store.Embedding) (*store.Embedding, error) {
 	switch {
 	case b.Embedding == nil, have != nil && *have == *b.Embedding:
@@ -159,7 +158,7 @@ func Touched(b *store.Batch) []string {
 	return out
 }
 
-// target is the id of the record that a mutation is about.
+// target is the id of the record that a mutation changes.
 func target(m *store.Mutation) string {
 	if m.Op == store.OpPut {
 		return m.Record.ID
@@ -179,8 +178,8 @@ type planner struct {
 // draft is a record in the course of a batch.
 type draft struct {
 	id         string
-	old        int64         // its version before the batch; 0: there was none
-	record     *store.Record // as it is now; nil: there is none
+	old        int64         // its version before the batch; 0: it is new
+	record     *store.Record // its present state; nil: missing
 	changed    bool
 	sameVector bool // as before the batch
 }
@@ -212,8 +211,8 @@ func (p *planner) set(d *draft, r *store.Record) {
 	d.record = r
 }
 
-// edit returns the draft's memory, which must exist, to be changed in place: all
-// but its metadata, which others share.
+// edit returns the draft's memory, which must exist, for a change in place. Its metadata
+// is shared and must stay unchanged.
 func (p *planner) edit(d *draft) *backends.Memory {
 	own := *d.record
 	own.Version, own.Updated = p.out.Version, p.in.Now
@@ -236,13 +235,12 @@ func Expired(s *store.Session, now time.Time) bool {
 	return !s.Expires.IsZero() && !now.Before(s.Expires)
 }
 
-// Session returns the state of a session after u, which must be valid. st is the
-// state before, of a session that exists and is not expired; it is not changed.
-// With a state and an error the lease is doubted, see [store.Acquire]: an update stores
-// the state and returns the error.
-// Version and Updated stay as they are: the store sets them when it writes. The
-// error is ErrConflict if the version, the summary, the token or the lease is not
-// the one expected.
+// Session returns the state of a session after u, which must be valid. st is the state
+// before, of a session that exists and has not expired; it stays unchanged. A state
+// together with an error means that the lease is doubted, see [store.Acquire]: an update
+// stores the state and returns the error. Version and Updated stay as they are: the store
+// sets them when it writes. The error is ErrConflict if the version, the summary, the
+// token or the lease differs from the expected one.
 func Session(u *store.SessionUpdate, st *store.Session, now time.Time) (*store.Session, error) {
 	out := *st
 	out.Failures = slices.Clone(st.Failures)
@@ -300,7 +298,7 @@ func acquire(a *store.Acquire, l *store.Lease, now time.Time) error {
 }
 
 // held returns an error while another owner may hold the lease, and notes the first doubt
-// of its end.
+// about its end.
 func held(l *store.Lease, now time.Time) error {
 	if l.Plausible(now) {
 		if now.Before(l.Expires) {
@@ -320,7 +318,7 @@ func held(l *store.Lease, now time.Time) error {
 
 // set sets the fields that the update names.
 func set(u *store.SessionUpdate, st *store.Session) {
-	if u.Watermark != nil { // never beyond the log: later messages were not learnt from
+	if u.Watermark != nil { // at most the end of the log: later messages are still to be learnt from
 		st.Watermark = max(st.Watermark, min(*u.Watermark, st.LastSeq))
 	}
 	assign(&st.Title, u.Title)

@@ -23,9 +23,9 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Encode returns v as stores write values: JSON on one line that a person can read
-// with the shell of the storage, with <, > and & as they are. What JSON cannot
-// express (a function in a message's Extra, a year above 9999) is ErrInvalid; what
+// Encode returns v as stores write values: JSON on one line that a person can read with
+// the shell of the storage, with <, > and & as they are. A value that JSON lacks (a
+// function in a message's Extra, a year above 9999) is ErrInvalid. The argument what
 // names it in the error.
 func Encode(what string, v any) (string, error) {
 	var b bytes.Buffer
@@ -37,8 +37,8 @@ func Encode(what string, v any) (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// Decode reads what Encode wrote. Anything else means that another program changed the
-// storage, and is ErrUnavailable; what names it in the error.
+// Decode reads a value that Encode wrote. Any other text means that another program
+// changed the storage, and is ErrUnavailable. The argument what names it in the error.
 func Decode(what, text string, v any) error {
 	err := sonic.ConfigStd.UnmarshalFromString(text, v)
 	if err != nil { // it gives up at values nested 4,000 deep, where the standard library goes on to 10,000
@@ -50,8 +50,8 @@ func Decode(what, text string, v any) error {
 	return nil
 }
 
-// Each calls do for every number below n, on all processors if there are many: most of
-// the time of a load goes into JSON. It returns the first error.
+// Each calls do for every number below n, on all processors if there are many: JSON takes
+// most of the time of a load. It returns the first error.
 func Each(n int, do func(i int) error) error {
 	const worthwhile = 64 // calls of one goroutine
 	var all errgroup.Group
@@ -69,15 +69,15 @@ func Each(n int, do func(i int) error) error {
 	return all.Wait()
 }
 
-// Micros is how stores compare times: microseconds since 1970, rounded up so that
-// nothing ends early.
+// Micros is the form in which stores compare times: microseconds since 1970, rounded up
+// so that an end never comes early.
 func Micros(t time.Time) int64 { return t.Add(time.Microsecond - 1).UnixMicro() }
 
 // KeepKeys is how long stores know an idempotency key.
 const KeepKeys = 31 * 24 * time.Hour
 
-// IsSentinel reports whether an error says already what it is: a sentinel of package
-// backends, or the end of a context.
+// IsSentinel reports whether an error already is a sentinel of package backends, or the
+// end of a context.
 func IsSentinel(err error) bool {
 	return slices.ContainsFunc([]error{
 		context.Canceled, context.DeadlineExceeded, backends.ErrInvalid, backends.ErrNotFound,
@@ -85,20 +85,20 @@ func IsSentinel(err error) bool {
 	}, func(target error) bool { return errors.Is(err, target) })
 }
 
-// Names is a range of names that is listed page by page in the order of their
-// bytes: those from Low on that come before High.
+// Names is a range of names that is listed page by page in the order of their bytes: from
+// Low on, up to but without High.
 type Names struct{ Low, High string }
 
-// ParseNames returns the range of the names with a prefix that come after a cursor.
-// what says in an error what the names are of. The error is ErrInvalid for a prefix
-// that no name can have and for a cursor that is not one of the prefix.
+// ParseNames returns the range of the names with a prefix that come after a cursor. The
+// argument what says in an error what the names stand for. The error is ErrInvalid for an
+// illegal prefix and for a cursor of another listing.
 func ParseNames(what, prefix, cursor string) (Names, error) {
 	if prefix != "" {
 		if err := store.ValidateID(what+" prefix", prefix); err != nil {
 			return Names{}, err
 		}
 	}
-	r := Names{Low: prefix, High: prefix + "\xff"} // which no UTF-8 has
+	r := Names{Low: prefix, High: prefix + "\xff"} // UTF-8 never has this byte
 	if cursor == "" {
 		return r, nil
 	}

@@ -39,7 +39,7 @@ func (p *planner) mutate(m *store.Mutation) (store.Result, error) {
 		return p.erase(m, d), nil
 	case store.OpRestore:
 		return p.restore(m, d)
-	default: // Validate lets nothing else through
+	default: // Validate leaves only this one
 		return p.increment(m, d)
 	}
 }
@@ -73,7 +73,7 @@ func (p *planner) put(m *store.Mutation, r store.Record, d *draft) store.Result 
 	}
 	r.Version = p.out.Version
 	r.Created, r.Updated = firstTime(r.Created, created), firstTime(r.Updated, p.in.Now)
-	// Two empty vectors may be one that was left out and one that is removed.
+	// Two empty vectors may differ: one may have been left out, the other removed.
 	d.sameVector = d.sameVector && len(r.Vector) > 0 && bytes.Equal(old.Vector, r.Vector)
 	p.set(d, &r)
 	if old == nil || event.Old != event.New || event.Supersedes != "" || old.Active() != r.Active() {
@@ -82,7 +82,7 @@ func (p *planner) put(m *store.Mutation, r store.Record, d *draft) store.Result 
 	return store.Result{ID: r.ID, Event: event.Type}
 }
 
-// ended returns the event of a put, which may end what the record says.
+// ended returns the event of a put, which may end the record.
 func ended(e backends.Event, old, r *store.Record) backends.Event {
 	switch {
 	case old == nil || !old.Active() || r.Active():
@@ -94,7 +94,7 @@ func ended(e backends.Event, old, r *store.Record) backends.Event {
 	return e
 }
 
-// supersede hides the draft's record behind that of the mutation.
+// supersede hides the draft's record behind the mutation's record.
 func (p *planner) supersede(m *store.Mutation, d *draft) (store.Result, error) {
 	if d.record == nil || !d.record.Active() {
 		return store.Result{}, fmt.Errorf("%w: record %q does not exist, or is superseded or retracted already", backends.ErrConflict, m.ID)
@@ -112,7 +112,7 @@ func (p *planner) supersede(m *store.Mutation, d *draft) (store.Result, error) {
 	return store.Result{ID: by.ID, Event: backends.OutcomeSuperseded}, nil
 }
 
-// retract marks the draft's record as no longer true.
+// retract ends the draft's record.
 func (p *planner) retract(m *store.Mutation, d *draft) (store.Result, error) {
 	if d.record == nil {
 		return store.Result{}, fmt.Errorf("%w: record %q does not exist", backends.ErrConflict, m.ID)
@@ -137,7 +137,7 @@ func (p *planner) delete(m *store.Mutation, d *draft) store.Result {
 	return store.Result{ID: m.ID, Event: backends.OutcomeDeleted}
 }
 
-// erase removes the draft's record with its history, that of this batch too.
+// erase removes the draft's record with its history, including events of this batch.
 func (p *planner) erase(m *store.Mutation, d *draft) store.Result {
 	p.out.Erased = append(p.out.Erased, m.ID)
 	p.out.Events = slices.DeleteFunc(p.out.Events, func(e backends.Event) bool { return e.MemoryID == m.ID })
@@ -148,8 +148,8 @@ func (p *planner) erase(m *store.Mutation, d *draft) store.Result {
 	return store.Result{ID: m.ID, Event: backends.OutcomeDeleted}
 }
 
-// increment adds to a number in the metadata of the draft's record. It adds no
-// event: the history is about the text.
+// increment adds to a number in the metadata of the draft's record. The history is about
+// the text, so it stays as it is.
 func (p *planner) increment(m *store.Mutation, d *draft) (store.Result, error) {
 	if d.record == nil {
 		return store.Result{}, fmt.Errorf("%w: record %q does not exist", backends.ErrConflict, m.ID)
@@ -172,8 +172,8 @@ func (p *planner) increment(m *store.Mutation, d *draft) (store.Result, error) {
 }
 
 // restore writes a record with its history, or the history of a deleted one. Each
-// restored record has a version of its own, so that the order of versions is that of
-// the mutations. No version of the mutation raises the partition's.
+// restored record has a version of its own, so versions have the order of the mutations.
+// The versions in the mutation leave the partition's as it is.
 func (p *planner) restore(m *store.Mutation, d *draft) (store.Result, error) {
 	if d.record != nil {
 		return store.Result{}, fmt.Errorf("%w: record %q exists: restore into a partition that does not hold it", backends.ErrConflict, m.ID)
@@ -196,8 +196,8 @@ func (p *planner) restore(m *store.Mutation, d *draft) (store.Result, error) {
 	return store.Result{ID: m.ID, Event: backends.OutcomeAdded}, nil
 }
 
-// number reads a value of metadata as a store would return it: what an earlier
-// mutation of the batch put there may be of any type that is a number in JSON.
+// number reads a value of metadata as a store would return it. An earlier mutation of the
+// batch may have put a value of any type that is a number in JSON.
 func number(v any) (float64, bool) {
 	text, err := json.Marshal(v)
 	if err != nil {
