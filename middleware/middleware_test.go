@@ -64,7 +64,7 @@ func open(t testing.TB, cfg *middleware.Config) *middleware.MemoryMiddleware {
 // verbatim returns a backend that stores what was said, without any model.
 func verbatim(t testing.TB, s store.Store) *mem0.Backend {
 	t.Helper()
-	b, err := mem0.New(context.Background(), &mem0.Config{Store: s, Mode: mem0.Verbatim})
+	b, err := mem0.New(context.Background(), &mem0.Config{Store: s})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 	return b

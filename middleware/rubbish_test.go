@@ -29,7 +29,6 @@ func TestRubbishIsAskedForTwice(t *testing.T) {
 	for name, backendOn := range map[string]func(c *mem0.Config) (backend, error){
 		"mem0":       func(c *mem0.Config) (backend, error) { return mem0.New(t.Context(), c) },
 		"facts only": func(c *mem0.Config) (backend, error) { c.FactsOnly = true; return mem0.New(t.Context(), c) },
-		"two steps":  func(c *mem0.Config) (backend, error) { c.Mode = mem0.TwoStep; return mem0.New(t.Context(), c) },
 		"reme": func(c *mem0.Config) (backend, error) {
 			return reme.New(t.Context(), &reme.Config{Store: c.Store, Model: c.Model})
 		},

@@ -28,7 +28,7 @@ const (
 func told(t *testing.T, change func(*middleware.Config, *mem0.Config)) (run, next, disk string) {
 	dir := t.TempDir()
 	db := testkit.File(t, filepath.Join(dir, "memory.db"))
-	backend := &mem0.Config{Store: db, Mode: mem0.Verbatim}
+	backend := &mem0.Config{Store: db}
 	cfg := windowed(8000, nil, db)
 	cfg.AwaitWrite, cfg.Core = true, &core.Config{Blocks: []core.Block{{Name: "human"}}}
 	change(cfg, backend)

@@ -331,57 +331,43 @@ func TestToolSchemasAreValid(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, text.Tokens(string(raw)+o.Tools[0].Name+o.Tools[0].Desc), 200, "with the prompt's 500 it makes 700")
 		seen[o.Tools[0].Name] = true
-		if o.Tools[0].Name == "decide_facts" {
-			return schema.AssistantMessage(`{"decisions":[]}`, nil), nil
-		}
 		return schema.AssistantMessage(`{"facts":["The user likes tea."]}`, nil), nil
 	}
-	for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep} {
-		b := open(t, in(mode), with(testkit.New(m)), factsOnly)
-		add(t, b, ann, user("x")...)
-		add(t, b, ann, user("y")...)
-	}
-	require.Len(t, seen, 3)
+	b := open(t, with(testkit.New(m)), factsOnly)
+	add(t, b, ann, user("x")...)
+	add(t, b, ann, user("y")...)
+	require.Len(t, seen, 1)
 }
 
 func TestTheFixedPromptIsSmallAndTheSame(t *testing.T) {
 	for _, lang := range []backends.Language{backends.English, backends.Chinese} {
-		for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep} {
-			for _, byTool := range []bool{true, false} {
-				fixed := map[string]string{} // by tool
-				script := thinking(t, func(s shown) string {
-					if len(s.facts) > 0 {
-						return `{"decisions":[]}`
-					}
-					return `{"facts":[{"text":"x"}]}`
-				})
-				m := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
-					tool, form := "", ""
-					if len(o.Tools) > 0 {
-						js, err := o.Tools[0].ToJSONSchema()
-						require.NoError(t, err)
-						raw, err := js.MarshalJSON()
-						require.NoError(t, err)
-						tool, form = o.Tools[0].Name, string(raw)+o.Tools[0].Name+o.Tools[0].Desc
-					} else if strings.Contains(in[0].Content, "decisions") {
-						tool = "decide_facts"
-					}
-					require.LessOrEqual(t, text.Tokens(in[0].Content)+text.Tokens(form), 700, "%s %s %v: %s", lang, mode, byTool, in[0].Content)
-					require.Equal(t, cmp.Or(fixed[tool], in[0].Content), in[0].Content, "what stands before the material is the same")
-					fixed[tool] = in[0].Content
-					return script.Generate(ctx, in)
-				})
-				b := open(t, in(mode), func(c *mem0.Config) {
-					c.Language, c.Model = lang, m
-					if !byTool {
-						c.Model = textual{m}
-					}
-				})
-				add(t, b, ann, user("I like tea")...)
-				add(t, b, ann, user("my dog is called Rex")...)
-				for _, call := range m.Calls() {
-					require.Equal(t, !byTool, strings.Contains(call[0].Content, "JSON alone") || strings.Contains(call[0].Content, "只回答 JSON"))
+		for _, byTool := range []bool{true, false} {
+			fixed := map[string]string{} // by tool
+			script := thinking(t, func(shown) string { return `{"facts":[{"text":"x"}]}` })
+			m := testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
+				tool, form := "", ""
+				if len(o.Tools) > 0 {
+					js, err := o.Tools[0].ToJSONSchema()
+					require.NoError(t, err)
+					raw, err := js.MarshalJSON()
+					require.NoError(t, err)
+					tool, form = o.Tools[0].Name, string(raw)+o.Tools[0].Name+o.Tools[0].Desc
 				}
+				require.LessOrEqual(t, text.Tokens(in[0].Content)+text.Tokens(form), 700, "%s %v: %s", lang, byTool, in[0].Content)
+				require.Equal(t, cmp.Or(fixed[tool], in[0].Content), in[0].Content, "what stands before the material is the same")
+				fixed[tool] = in[0].Content
+				return script.Generate(ctx, in)
+			})
+			b := open(t, func(c *mem0.Config) {
+				c.Language, c.Model = lang, m
+				if !byTool {
+					c.Model = textual{m}
+				}
+			})
+			add(t, b, ann, user("I like tea")...)
+			add(t, b, ann, user("my dog is called Rex")...)
+			for _, call := range m.Calls() {
+				require.Equal(t, !byTool, strings.Contains(call[0].Content, "JSON alone") || strings.Contains(call[0].Content, "只回答 JSON"))
 			}
 		}
 	}

@@ -21,26 +21,6 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Mode says how messages become memories.
-type Mode string
-
-// The modes.
-const (
-	// Auto is Reconcile with a model and Verbatim without one.
-	Auto Mode = ""
-	// Reconcile asks the model once a call: it is shown what is known and answers
-	// what to add, what to replace and what holds no more.
-	Reconcile Mode = "reconcile"
-	// Additive asks the model once a call and only ever adds, as mem0 does today:
-	// what contradicts an older fact stands beside it.
-	Additive Mode = "additive"
-	// TwoStep asks the model twice a call, as the mem0 paper does: for the facts,
-	// and then for what each of them does to what is known.
-	TwoStep Mode = "two_step"
-	// Verbatim asks no model: each message is stored as it was said.
-	Verbatim Mode = "verbatim"
-)
-
 // Profile is a typed document that facts fill: a *profile.Profile.
 type Profile interface {
 	fields.Typed
@@ -52,8 +32,9 @@ type Config struct {
 	// Store keeps the memories. Required. It stays the caller's to close.
 	Store store.Store
 
-	// Model turns messages into facts. Optional: without one the backend works
-	// in mode Verbatim. It is held to a JSON schema where it can be, as openai.ChatModel
+	// Model turns messages into facts, by one call a request. It is shown what is known, and
+	// answers what to add, what to replace and what holds no more. Optional: without one each
+	// message is stored as it was said. It is held to a JSON schema where it can be, as openai.ChatModel
 	// can; else a [model.ToolCallingChatModel] is made to answer by a tool call. One that
 	// refuses is offered the tool, and then asked for JSON in the prompt.
 	Model model.BaseChatModel
@@ -77,8 +58,6 @@ type Config struct {
 	// mix. Required with Embedder.
 	EmbeddingModel string
 
-	// Mode says how messages become memories. Optional. Defaults to Auto.
-	Mode Mode
 	// Language is the language of the prompts. Optional. Defaults to that of the messages.
 	// What is remembered stays in the speaker's language.
 	Language backends.Language
@@ -91,9 +70,8 @@ type Config struct {
 	// person's. A scope with a workspace and neither user nor agent reaches them for
 	// Manager's calls. Optional. Defaults to false: workspaces are none of this backend's.
 	Shared bool
-	// Prompt replaces all that the model is told about what to keep and what to do with it,
-	// in the modes Reconcile, Additive and the first step of TwoStep. What each field of an
-	// entry means, and Instructions, are added behind it. Optional.
+	// Prompt replaces all that the model is told about what to keep and what to do with it.
+	// What each field of an entry means, and Instructions, are added behind it. Optional.
 	// Defaults to prompts in English and Chinese.
 	Prompt string
 
@@ -152,20 +130,6 @@ func (c *Config) normalize() (*Config, error) {
 	}
 	n := *c
 	config.Default(&n.Location, time.UTC)
-	switch n.Mode {
-	case Auto:
-		n.Mode = Reconcile
-		if n.Model == nil {
-			n.Mode = Verbatim
-		}
-	case Reconcile, Additive, TwoStep:
-		if n.Model == nil {
-			return nil, fmt.Errorf("mem0: mode %s: %w: needs Config.Model; mode verbatim works without one", n.Mode, backends.ErrInvalid)
-		}
-	case Verbatim:
-	default:
-		return nil, fmt.Errorf("mem0: mode %q: %w: use reconcile, additive, two_step or verbatim", n.Mode, backends.ErrInvalid)
-	}
 	if n.PromptTokens != 0 && n.PromptTokens < minPrompt {
 		return nil, fmt.Errorf("mem0: PromptTokens %d: %w: at least %d, or 0 for the default", n.PromptTokens, backends.ErrInvalid, minPrompt)
 	}

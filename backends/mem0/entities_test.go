@@ -158,21 +158,6 @@ func TestEntitiesGoWithTheirMemories(t *testing.T) {
 	})
 }
 
-func TestTwoStepKeepsTheNamesThatAMergedFactStillHas(t *testing.T) {
-	m := answering(
-		`{"facts":[`+about("add", "Ann has a dog called Rex.", "Rex")+`]}`,
-		`{"facts":[`+about("add", "Ann has a cat called Mimi.", "Mimi")+`]}`,
-		`{"decisions":[{"fact":0,"event":"UPDATE","index":0,"text":"Ann has a dog called Rex and a cat called Mimi."}]}`,
-		`{"facts":[`+about("add", "Rex was given to Carl.", "Carl")+`]}`,
-		`{"decisions":[{"fact":0,"event":"UPDATE","index":0,"text":"Ann has a cat called Mimi; the dog lives with Carl."}]}`)
-	b := open(t, in(mem0.TwoStep), with(m), factsOnly)
-	add(t, b, ann, user("My dog is called Rex")...)
-	add(t, b, ann, user("I have a cat, too, Mimi")...)
-	require.Equal(t, []string{"Mimi × 1", "Rex × 1"}, entities(t, b, ann))
-	add(t, b, ann, user("Rex lives with Carl now")...)
-	require.Equal(t, []string{"Carl × 1", "Mimi × 1"}, entities(t, b, ann))
-}
-
 func TestProgramsNameEntitiesThemselves(t *testing.T) {
 	b := open(t, with(answering(operations(about("add", "Bob is a nurse.", "Bob")))), factsOnly)
 	named := func(v any) map[string]any { return map[string]any{backends.MetaEntities: v} }

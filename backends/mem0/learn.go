@@ -48,7 +48,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	if r.Kind == backends.KindDocument {
 		return b.addDocuments(ctx, call)
 	}
-	if r.Verbatim || b.config.Mode == Verbatim { // it waits for no model
+	if r.Verbatim || b.config.Model == nil { // it waits for no model
 		if err := verbatim(call); err != nil {
 			return nil, err
 		}
@@ -124,15 +124,11 @@ func (b *Backend) idle(ctx context.Context, c *reconcile.Call) (bool, error) {
 }
 
 func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {
-	switch b.config.Mode {
-	case Additive:
-		q := b.factsQuestion(c)
-		q.AddOnly = true
-		return c.Reconcile(ctx, q)
-	case TwoStep:
-		return b.twoStep(ctx, c)
-	}
-	return c.Reconcile(ctx, b.question(c, prompts(c.Language).reconcile, "remember", "Carry out operations on the memory."))
+	strict := b.config.Prompt+b.config.Instructions+c.Instructions == ""
+	return c.Reconcile(ctx, &reconcile.Question{
+		Strict: strict, Small: strict && c.Partition.Kind == backends.PartitionUser, System: b.system(c),
+		Tool: "remember", Purpose: "Carry out operations on the memory.", Ask: b.asked(),
+	})
 }
 
 // asked returns how facts are asked for: with what the configuration wants to know of each.
@@ -168,21 +164,10 @@ func (b *Backend) complete(m *backends.Memory, op *reconcile.Operation) error {
 // are from 1 to 10.
 const mostImportant = 10
 
-// factsQuestion asks for facts, whatever is known.
-func (b *Backend) factsQuestion(c *reconcile.Call) *reconcile.Question {
-	return b.question(c, prompts(c.Language).additive, "remember_facts", "Add facts to the memory.")
-}
-
-// question asks for facts by a tool. A program's own Prompt replaces rules and task.
-func (b *Backend) question(c *reconcile.Call, task, tool, purpose string) *reconcile.Question {
+// system puts the fixed part of a question together. A program's own Prompt replaces rules and task.
+func (b *Backend) system(c *reconcile.Call) string {
 	p := prompts(c.Language)
-	strict := b.config.Prompt+b.config.Instructions+c.Instructions == ""
-	return &reconcile.Question{Strict: strict, Small: strict && c.Partition.Kind == backends.PartitionUser, System: b.system(c, cmp.Or(b.config.Prompt, p.rules+"\n\n"+task), p.entry), Tool: tool, Purpose: purpose, Ask: b.asked()}
-}
-
-// system puts the fixed part of a question together.
-func (b *Backend) system(c *reconcile.Call, parts ...string) string {
-	p := prompts(c.Language)
+	parts := []string{cmp.Or(b.config.Prompt, p.rules+"\n\n"+p.task), p.entry}
 	if c.Partition.Kind == backends.PartitionAgent {
 		parts = append(parts, p.agent)
 	}
@@ -201,7 +186,7 @@ func (b *Backend) system(c *reconcile.Call, parts ...string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// operations are the answer of a model. Where only facts are asked for they have no Op.
+// operations are the answer of a model.
 type operations[E operation | detailedOperation] struct {
 	Operations []E `json:"operations" alias:"decisions,facts,memory,memories,results"`
 }

@@ -882,66 +882,62 @@ func TestCoreBlocksAreNoMemories(t *testing.T) {
 func TestNothingIsLostWhateverTheModelAnswers(t *testing.T) {
 	verbs := []string{"add", "supersede", "retract", "none", "UPDATE", "delete", "sing"}
 	words := []string{"A", "B", "C", "D.", "D", " ", "用户住在上海"}
-	for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep} {
-		t.Run(string(mode), func(t *testing.T) {
-			st, run := openStore(t), 0
-			rapid.Check(t, func(rt *rapid.T) {
-				run++
-				scope := backends.Scope{UserID: fmt.Sprintf("user %d", run)}
-				answer := ""
-				b, err := mem0.New(ctx, &mem0.Config{Store: st, Clock: fixed, Mode: mode, Model: textual{thinking(t, func(shown) string { return answer })}})
-				require.NoError(rt, err)
-				stored := map[string]bool{}
-				for range rapid.IntRange(1, 5).Draw(rt, "calls") {
-					ops := []map[string]any{}
-					for range rapid.IntRange(0, 6).Draw(rt, "operations") {
-						op := map[string]any{"op": rapid.SampledFrom(verbs).Draw(rt, "op"), "fact": rapid.IntRange(-1, 7).Draw(rt, "fact")}
-						if rapid.Bool().Draw(rt, "has text") {
-							op["text"] = rapid.SampledFrom(words).Draw(rt, "text")
-						}
-						if rapid.Bool().Draw(rt, "has index") {
-							op["index"] = rapid.IntRange(-2, 12).Draw(rt, "index")
-						}
-						ops = append(ops, op)
-					}
-					encoded, err := json.Marshal(map[string]any{"operations": ops})
-					require.NoError(rt, err)
-					answer = string(encoded)
-					resp, err := b.Add(ctx, &backends.AddRequest{Scope: scope, Messages: user("hello")})
-					require.NoError(rt, err)
-					for _, i := range resp.Items {
-						if i.Outcome != backends.OutcomeFailed && i.Memory.ID != "" {
-							stored[i.Memory.Text] = true
-						}
-						require.Equal(rt, i.Outcome == backends.OutcomeFailed || i.Outcome == backends.OutcomeSkipped, i.Err != nil)
-						require.Equal(rt, i.Outcome == backends.OutcomeSuperseded, i.Previous != nil)
-					}
+	st, run := openStore(t), 0
+	rapid.Check(t, func(rt *rapid.T) {
+		run++
+		scope := backends.Scope{UserID: fmt.Sprintf("user %d", run)}
+		answer := ""
+		b, err := mem0.New(ctx, &mem0.Config{Store: st, Clock: fixed, Model: textual{thinking(t, func(shown) string { return answer })}})
+		require.NoError(rt, err)
+		stored := map[string]bool{}
+		for range rapid.IntRange(1, 5).Draw(rt, "calls") {
+			ops := []map[string]any{}
+			for range rapid.IntRange(0, 6).Draw(rt, "operations") {
+				op := map[string]any{"op": rapid.SampledFrom(verbs).Draw(rt, "op"), "fact": rapid.IntRange(-1, 7).Draw(rt, "fact")}
+				if rapid.Bool().Draw(rt, "has text") {
+					op["text"] = rapid.SampledFrom(words).Draw(rt, "text")
 				}
-				page, err := b.List(ctx, &backends.ListRequest{Scope: scope, IncludeSuperseded: true, Limit: 1000})
-				require.NoError(rt, err)
-				byID, texts, active := map[string]*backends.Memory{}, map[string]bool{}, map[string]bool{}
-				for i := range page.Memories {
-					m := &page.Memories[i]
-					byID[m.ID], texts[m.Text] = m, true
-					if m.Active() && m.Kind == backends.KindFact {
-						require.False(rt, active[m.Text], "two active facts say %q", m.Text)
-						active[m.Text] = true
-					}
+				if rapid.Bool().Draw(rt, "has index") {
+					op["index"] = rapid.IntRange(-2, 12).Draw(rt, "index")
 				}
-				for text := range stored {
-					require.True(rt, texts[text], "%q was stored and is gone", text)
+				ops = append(ops, op)
+			}
+			encoded, err := json.Marshal(map[string]any{"operations": ops})
+			require.NoError(rt, err)
+			answer = string(encoded)
+			resp, err := b.Add(ctx, &backends.AddRequest{Scope: scope, Messages: user("hello")})
+			require.NoError(rt, err)
+			for _, i := range resp.Items {
+				if i.Outcome != backends.OutcomeFailed && i.Memory.ID != "" {
+					stored[i.Memory.Text] = true
 				}
-				for _, m := range byID {
-					if m.SupersededBy != "" {
-						require.Equal(rt, m.ID, byID[m.SupersededBy].Supersedes)
-						require.False(rt, m.Invalidated.IsZero())
-					}
-					if m.Supersedes != "" {
-						require.Equal(rt, m.ID, byID[m.Supersedes].SupersededBy)
-					}
-				}
-				require.NoError(rt, b.Close(ctx))
-			})
-		})
-	}
+				require.Equal(rt, i.Outcome == backends.OutcomeFailed || i.Outcome == backends.OutcomeSkipped, i.Err != nil)
+				require.Equal(rt, i.Outcome == backends.OutcomeSuperseded, i.Previous != nil)
+			}
+		}
+		page, err := b.List(ctx, &backends.ListRequest{Scope: scope, IncludeSuperseded: true, Limit: 1000})
+		require.NoError(rt, err)
+		byID, texts, active := map[string]*backends.Memory{}, map[string]bool{}, map[string]bool{}
+		for i := range page.Memories {
+			m := &page.Memories[i]
+			byID[m.ID], texts[m.Text] = m, true
+			if m.Active() && m.Kind == backends.KindFact {
+				require.False(rt, active[m.Text], "two active facts say %q", m.Text)
+				active[m.Text] = true
+			}
+		}
+		for text := range stored {
+			require.True(rt, texts[text], "%q was stored and is gone", text)
+		}
+		for _, m := range byID {
+			if m.SupersededBy != "" {
+				require.Equal(rt, m.ID, byID[m.SupersededBy].Supersedes)
+				require.False(rt, m.Invalidated.IsZero())
+			}
+			if m.Supersedes != "" {
+				require.Equal(rt, m.ID, byID[m.Supersedes].SupersededBy)
+			}
+		}
+		require.NoError(rt, b.Close(ctx))
+	})
 }

@@ -50,20 +50,18 @@ func TestTheModelSaysWhereAFactIsShown(t *testing.T) {
 		"rules help":      {`"text":"The user is allergic to latex."`, marks{standing: true}},
 		"delicate wins":   {`"text":"The user does not drink alcohol.","delicate":true`, marks{delicate: true}},
 	} {
-		for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.Additive, mem0.TwoStep} {
-			b := open(t, in(mode), with(answering(operations(`{"op":"add",`+tc.entry+`}`))), factsOnly)
-			resp := add(t, b, ann, user("My boat is called Aurora.")...)
-			require.Len(t, resp.Items, 1, name)
-			got := marksOf(resp.Items[0].Memory)
-			if name == "secrets" {
-				require.NotContains(t, got.about, "sk-abc")
-				require.True(t, strings.HasPrefix(got.about, "job"))
-				continue
-			}
-			require.Equal(t, tc.want, got, "%s, %s", name, mode)
-			for _, m := range heldFacts(t, b, ann) {
-				require.Equal(t, tc.want, marksOf(m), "%s, %s: stored", name, mode)
-			}
+		b := open(t, with(answering(operations(`{"op":"add",`+tc.entry+`}`))), factsOnly)
+		resp := add(t, b, ann, user("My boat is called Aurora.")...)
+		require.Len(t, resp.Items, 1, name)
+		got := marksOf(resp.Items[0].Memory)
+		if name == "secrets" {
+			require.NotContains(t, got.about, "sk-abc")
+			require.True(t, strings.HasPrefix(got.about, "job"))
+			continue
+		}
+		require.Equal(t, tc.want, got, name)
+		for _, m := range heldFacts(t, b, ann) {
+			require.Equal(t, tc.want, marksOf(m), "%s: stored", name)
 		}
 	}
 }

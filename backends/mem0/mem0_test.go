@@ -60,8 +60,6 @@ func on(st store.Store) func(*mem0.Config) { return func(c *mem0.Config) { c.Sto
 
 func with(m model.BaseChatModel) func(*mem0.Config) { return func(c *mem0.Config) { c.Model = m } }
 
-func in(mode mem0.Mode) func(*mem0.Config) { return func(c *mem0.Config) { c.Mode = mode } }
-
 func factsOnly(c *mem0.Config) { c.FactsOnly = true }
 
 func embedded(e *testkit.Embedder) func(*mem0.Config) {
@@ -154,10 +152,6 @@ type shown struct {
 		Time, Role string
 		Name, Text string
 	}
-	facts []struct {
-		Fact int
-		Text string
-	}
 }
 
 func read(t testing.TB, input []*schema.Message) shown {
@@ -180,8 +174,6 @@ func read(t testing.TB, input []*schema.Message) shown {
 			decodeInto(t, line, &s.new)
 		case section == "earlier_messages":
 			decodeInto(t, line, &s.earlier)
-		case section == "new_facts":
-			decodeInto(t, line, &s.facts)
 		}
 	}
 	return s

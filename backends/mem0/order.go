@@ -21,7 +21,7 @@ import (
 //
 //   - that states something, before a question or what only repeats;
 //   - of the person or the relative whom the query names, before one of another;
-//   - that replaced another one, or in mode Additive is the later one, of two facts;
+//   - that replaced another one, of two facts;
 //   - that a user said before what the assistant did, and else the later one. Half of the
 //     words are enough where it says that something changed.
 //
@@ -52,7 +52,7 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 		case seen[i].subject != seen[j].subject:
 			return false
 		case h.Kind == backends.KindFact:
-			return h.Supersedes != "" && o.Supersedes == "" || b.config.Mode == Additive && h.Since().After(o.Since())
+			return h.Supersedes != "" && o.Supersedes == ""
 		case assistant != assistantO:
 			return assistantO
 		}

@@ -25,13 +25,13 @@ import (
 // Two backends on one file are two processes, in which many say and learn the same things at
 // the same time.
 func TestProcessesStoreOnce(t *testing.T) {
-	for _, mode := range []mem0.Mode{mem0.Verbatim, mem0.Reconcile} {
-		t.Run(string(mode), func(t *testing.T) {
+	for name, change := range map[string]func(*mem0.Config){"verbatim": func(*mem0.Config) {}, "by a model": with(resident(t))} {
+		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "memory.db")
 			var processes []*mem0.Backend
 			var all sync.WaitGroup
 			for range 2 {
-				b := open(t, on(testkit.File(t, path)), in(mode), with(resident(t)))
+				b := open(t, on(testkit.File(t, path)), change)
 				processes = append(processes, b)
 				for i := range 12 {
 					all.Go(func() {
@@ -46,7 +46,7 @@ func TestProcessesStoreOnce(t *testing.T) {
 			}
 			page, err := processes[0].List(ctx, &backends.ListRequest{Scope: ann, IncludeSuperseded: true, Kinds: []backends.Kind{backends.KindFact}})
 			require.NoError(t, err)
-			require.Len(t, page.Memories, map[mem0.Mode]int{mem0.Verbatim: 0, mem0.Reconcile: 1}[mode])
+			require.Len(t, page.Memories, map[string]int{"by a model": 1}[name])
 		})
 	}
 }
@@ -87,7 +87,7 @@ func TestAnotherProcessAtEveryStep(t *testing.T) {
 					add(t, other, ann, user("I live in "+before)...)
 				}
 				spy, readings := testkit.Spy(st), 0
-				b := open(t, on(spy), in(mem0.Reconcile), with(resident(t)))
+				b := open(t, on(spy), with(resident(t)))
 				spy.Arm(func(c *testkit.StoreCall) error {
 					if c.Method == "Changes" {
 						if readings++; readings == n {
@@ -148,11 +148,11 @@ func TestCheckpointIsOneWriteWithTheMemories(t *testing.T) {
 }
 
 func TestReplaysStoreNothing(t *testing.T) {
-	everyMode(t, func(t *testing.T, mode mem0.Mode, b *mem0.Backend) {
+	everyMode(t, func(t *testing.T, asks bool, b *mem0.Backend) {
 		r := &backends.AddRequest{Scope: ann, Messages: user("I like tea"), IdempotencyKey: "turn"}
 		first, err := b.Add(ctx, r)
 		require.NoError(t, err)
-		require.Equal(t, mode != mem0.Verbatim, first.Usage.ModelCalls > 0)
+		require.Equal(t, asks, first.Usage.ModelCalls > 0)
 		for range 100 {
 			again, err := b.Add(ctx, r)
 			require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestReplaysStoreNothing(t *testing.T) {
 
 // Without a key the model is asked each time, and says the same.
 func TestRepeatsStoreNothing(t *testing.T) {
-	everyMode(t, func(t *testing.T, _ mem0.Mode, b *mem0.Backend) {
+	everyMode(t, func(t *testing.T, _ bool, b *mem0.Backend) {
 		stored := len(add(t, b, ann, user("I like tea")...).Items)
 		for range 100 {
 			for _, item := range add(t, b, ann, user("I like tea")...).Items {

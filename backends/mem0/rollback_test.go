@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -41,61 +40,51 @@ func held(t *testing.T, db store.Store, s backends.Scope) string {
 // A page that a person pastes, or one that an agent read and obeys, orders ten changes: three
 // are made, they are listed, and taken back as if the page had never been there.
 func TestAPageThatOrdersTenChangesIsTakenBack(t *testing.T) {
-	for _, mode := range []mem0.Mode{mem0.Reconcile, mem0.TwoStep} {
-		testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
-			m := thinking(t, func(s shown) string {
-				var answer []string
-				for i := range 10 {
-					at := s.indexOf(fmt.Sprintf("The user owns house %d.", i))
-					switch {
-					case mode == mem0.TwoStep && len(s.facts) == 0: // the first step
-						answer = append(answer, fmt.Sprintf(`{"op":"add","text":"The user sold house %d.","messages":[0]}`, i))
-					case mode == mem0.TwoStep:
-						answer = append(answer, fmt.Sprintf(`{"fact":%d,"event":"UPDATE","index":%d,"text":"The user sold house %d."}`, i, at, i))
-					case i%2 == 0:
-						answer = append(answer, fmt.Sprintf(`{"op":"supersede","index":%d,"text":"The user sold house %d.","messages":[0]}`, at, i))
-					default:
-						answer = append(answer, fmt.Sprintf(`{"op":"retract","index":%d,"messages":[0]}`, at))
-					}
-				}
-				if mode == mem0.TwoStep && len(s.facts) > 0 {
-					return `{"decisions":[` + strings.Join(answer, ",") + `]}`
-				}
-				return operations(answer...)
-			})
-			b, err := mem0.New(ctx, &mem0.Config{Store: db, Model: m, Mode: mode, Clock: clock.Now})
-			require.NoError(t, err)
-			defer func() { require.NoError(t, b.Close(context.Background())) }()
+	testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
+		m := thinking(t, func(s shown) string {
+			var answer []string
 			for i := range 10 {
-				_, err := b.Remember(ctx, ann, fmt.Sprintf("The user owns house %d.", i))
-				require.NoError(t, err)
-			}
-			before := held(t, db, ann)
-			s := ann
-			s.SessionID = "web"
-			resp, err := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: []backends.Message{{ID: "page", Message: schema.UserMessage("> All houses of the user are sold.")}}})
-			require.NoError(t, err)
-			skipped := outcomeOf(resp, backends.OutcomeSkipped)
-			require.Len(t, skipped, 7)
-			session := "web"
-			for _, dry := range []bool{true, false} {
-				report, err := b.Rollback(ctx, &backends.RollbackRequest{Scope: ann, Session: &session, Messages: []string{"page"}, DryRun: dry})
-				require.NoError(t, err)
-				require.Empty(t, report.Conflicts)
-				again := 0
-				for _, item := range report.Items {
-					if item.Outcome == backends.OutcomeUpdated {
-						again++
-						require.True(t, item.Memory.Active())
-						require.False(t, item.Previous.Active())
-						require.Contains(t, item.Memory.Text, "owns house")
-					}
+				at := s.indexOf(fmt.Sprintf("The user owns house %d.", i))
+				if i%2 == 0 {
+					answer = append(answer, fmt.Sprintf(`{"op":"supersede","index":%d,"text":"The user sold house %d.","messages":[0]}`, at, i))
+				} else {
+					answer = append(answer, fmt.Sprintf(`{"op":"retract","index":%d,"messages":[0]}`, at))
 				}
-				require.Equal(t, 3, again, "what the page ended holds again")
 			}
-			require.JSONEq(t, before, held(t, db, ann))
+			return operations(answer...)
 		})
-	}
+		b, err := mem0.New(ctx, &mem0.Config{Store: db, Model: m, Clock: clock.Now})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, b.Close(context.Background())) }()
+		for i := range 10 {
+			_, err := b.Remember(ctx, ann, fmt.Sprintf("The user owns house %d.", i))
+			require.NoError(t, err)
+		}
+		before := held(t, db, ann)
+		s := ann
+		s.SessionID = "web"
+		resp, err := b.Add(ctx, &backends.AddRequest{Scope: s, Messages: []backends.Message{{ID: "page", Message: schema.UserMessage("> All houses of the user are sold.")}}})
+		require.NoError(t, err)
+		skipped := outcomeOf(resp, backends.OutcomeSkipped)
+		require.Len(t, skipped, 7)
+		session := "web"
+		for _, dry := range []bool{true, false} {
+			report, err := b.Rollback(ctx, &backends.RollbackRequest{Scope: ann, Session: &session, Messages: []string{"page"}, DryRun: dry})
+			require.NoError(t, err)
+			require.Empty(t, report.Conflicts)
+			again := 0
+			for _, item := range report.Items {
+				if item.Outcome == backends.OutcomeUpdated {
+					again++
+					require.True(t, item.Memory.Active())
+					require.False(t, item.Previous.Active())
+					require.Contains(t, item.Memory.Text, "owns house")
+				}
+			}
+			require.Equal(t, 3, again, "what the page ended holds again")
+		}
+		require.JSONEq(t, before, held(t, db, ann))
+	})
 }
 
 // In another person's partition a rollback finds nothing.

@@ -338,7 +338,7 @@ func TestFieldsOfAMemory(t *testing.T) {
 func TestConfigIsChecked(t *testing.T) {
 	st := openStore(t)
 	for name, c := range map[string]*mem0.Config{
-		"nil": nil, "no store": {}, "mode": {Store: st, Mode: "magic"}, "needs a model": {Store: st, Mode: mem0.Reconcile}, "language": {Store: st, Language: "fr"}, "embedder without a name": {Store: st, Embedder: &testkit.Embedder{Dim: 8}},
+		"nil": nil, "no store": {}, "language": {Store: st, Language: "fr"}, "embedder without a name": {Store: st, Embedder: &testkit.Embedder{Dim: 8}},
 	} {
 		_, err := mem0.New(ctx, c)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)

@@ -304,7 +304,7 @@ func TestAWorkspaceIsTheSameOnEveryStore(t *testing.T) {
 func TestMem0AndCoreBlocksLiveBesideReMe(t *testing.T) {
 	db := open(t)
 	user, workspace := backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}, backends.Partition{Namespace: "default", Kind: backends.PartitionWorkspace, ID: "lab"}
-	facts, err := mem0.New(t.Context(), &mem0.Config{Store: db, Mode: mem0.Verbatim})
+	facts, err := mem0.New(t.Context(), &mem0.Config{Store: db})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, facts.Close(context.Background())) })
 	remember := func(text, author string) { // with an author as a fact, else as what was said

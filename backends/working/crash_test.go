@@ -104,7 +104,7 @@ func openAt(at string, clock backends.Clock) (store.Store, error) {
 // partition, or as mem0 does.
 func backendNamed(name string, db store.Store) (backends.Backend, error) {
 	if name == "mem0" {
-		return mem0.New(context.Background(), &mem0.Config{Store: db, Mode: mem0.Verbatim})
+		return mem0.New(context.Background(), &mem0.Config{Store: db})
 	}
 	return &learner{records: db, workspace: strings.TrimPrefix(name, "beside")}, nil
 }

@@ -149,18 +149,10 @@ func (c *Call) targets(known []*backends.Memory) (targets []*node, shown []*back
 
 // decideAll carries out the operations of one answer. An index behind the targets names an
 // entry of the answer itself.
-func (c *Call) decideAll(ops []Operation, targets []*node, addOnly bool) {
+func (c *Call) decideAll(ops []Operation, targets []*node) {
 	made := make([]*node, len(ops))
 	for i := range ops {
 		op := &ops[i]
-		if addOnly {
-			if op.Verb == Retract || op.Verb == Nothing {
-				continue
-			}
-			if op.Verb != Forget {
-				op.Verb, op.Index = Add, None
-			}
-		}
 		var t *node
 		switch {
 		case op.Index >= len(targets):
@@ -174,15 +166,6 @@ func (c *Call) decideAll(ops []Operation, targets []*node, addOnly bool) {
 			made[i] = t
 		}
 	}
-}
-
-// Decide carries out one operation on a known memory, which is nil for Add.
-func (c *Call) Decide(op *Operation, known *backends.Memory) {
-	if known == nil {
-		c.carryOut(op, nil)
-		return
-	}
-	c.carryOut(op, &node{known: known})
 }
 
 // carryOut turns an operation into a decision; nil where it does nothing.

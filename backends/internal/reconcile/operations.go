@@ -99,7 +99,6 @@ type Question struct {
 	Intro   string // goes before the material
 	Tool    string // by which it answers
 	Purpose string // of the tool
-	AddOnly bool   // every statement is added, whatever the answer says
 	Small   bool   // a small model is asked in the small form, and only adds
 	// Strict refuses statements from messages that state nothing by the rules of package speech.
 	Strict bool
@@ -154,7 +153,7 @@ func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 		if err != nil {
 			return err
 		}
-		c.decideAll(ops, targets, q.AddOnly)
+		c.decideAll(ops, targets)
 	}
 	for _, u := range c.wishes {
 		if slices.Contains(c.unlearnt, u) || q.Small && c.engine.Model.Small() {
@@ -162,19 +161,6 @@ func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 		}
 	}
 	return nil
-}
-
-// Extract asks what the messages of the call say, and shows nothing of what is known.
-func (c *Call) Extract(ctx context.Context, q *Question) ([]Operation, error) {
-	var all []Operation
-	for _, s := range c.stretches() {
-		ops, err := c.question(ctx, q, &s, nil, "")
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, ops...)
-	}
-	return all, nil
 }
 
 // question asks about a stretch. Entries of the answer that cannot be used are decided as
