@@ -15,13 +15,13 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// taskKey is put behind an idempotency key for what goes to the workspace.
+// taskKey follows an idempotency key where the request writes to the workspace.
 const taskKey = "/task"
 
-// add learns from a request. All that models do comes first; then what the workspace
-// learns is stored, and last what is known about who speaks, with the checkpoint of
-// the log. A crash between the two repeats the request, and the idempotency key makes
-// the first of them harmless.
+// add learns from a request. It makes all model calls first. Then it stores what the workspace
+// learns, and last the facts about the speaker, with the checkpoint of the log. After a crash
+// between the two the caller repeats the request, and the idempotency key makes the first write
+// harmless.
 func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	at, err := b.places(ctx, r.Scope)
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	return b.learn(ctx, at, r)
 }
 
-// learn learns from what was said, and from how the turns went.
+// learn learns from the words of a user, and from the outcomes of the turns.
 func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
 	out := &backends.AddResponse{}
 	attempts, err := b.attempts(ctx, at, r)
@@ -85,21 +85,21 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		b.keeper.ShowItems(at.scope, *at.personal, resp.Items)
 		out.Items = append(out.Items, resp.Items...)
 		out.Checkpointed = resp.Checkpointed
-		out.Replayed = resp.Replayed && (len(attempts) == 0 || out.Replayed) // nothing was done
+		out.Replayed = resp.Replayed && (len(attempts) == 0 || out.Replayed) // both writes were replays
 		out.Usage.Add(resp.Usage)
 	}
 	return out, nil
 }
 
-// attempts are the turns of which it is known how they went, where there is a workspace
-// to learn from them. What an agent writes down is no attempt at anything.
+// attempts returns the turns whose outcome is known, if there is a workspace to learn from them. A
+// note that an agent writes down is not an attempt.
 func (b *Backend) attempts(ctx context.Context, at *places, r *backends.AddRequest) ([]task.Trajectory, error) {
 	if at.workspace == nil || b.model == nil || r.Author == backends.AuthorAgent || b.config.Outcome == nil && b.config.Verdict == nil {
 		return nil, nil
 	}
 	err := b.keeper.Allow(ctx, backends.OpAdd, at.scope, *at.workspace, nil)
 	if errors.Is(err, backends.ErrDenied) && r.Kind != backends.KindTask {
-		return nil, nil // what the user said is learnt all the same
+		return nil, nil // the user's words are learnt all the same
 	}
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func personalRequest(at *places, r *backends.AddRequest) *PersonalSummaryRequest
 	return out
 }
 
-// addVerbatim keeps what was said as it is, about who said it.
+// addVerbatim stores messages as they are, about the people who said them.
 func (b *Backend) addVerbatim(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
 	if at.personal == nil {
 		return nil, fmt.Errorf("reme: %w: what was said belongs to a user or an agent: name one, or ask for kind task to share it in the workspace", backends.ErrNoScope)
@@ -144,7 +144,7 @@ func (b *Backend) addVerbatim(ctx context.Context, at *places, r *backends.AddRe
 	return &resp.AddResponse, nil
 }
 
-// addTask shares experience that is written down already: each message is one.
+// addTask shares ready-made experience: each message is one.
 func (b *Backend) addTask(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
 	var notes []backends.Memory
 	for _, m := range r.Messages {
@@ -158,7 +158,7 @@ func (b *Backend) addTask(ctx context.Context, at *places, r *backends.AddReques
 	return b.learnTasks(ctx, &task.SummaryRequest{Scope: at.scope, Candidates: notes, Metadata: r.Metadata, Expires: r.Expires, Author: r.Author, IdempotencyKey: r.IdempotencyKey})
 }
 
-// learnTasks has task memory learn.
+// learnTasks lets task memory learn.
 func (b *Backend) learnTasks(ctx context.Context, r *task.SummaryRequest) (*backends.AddResponse, error) {
 	resp, err := b.task.Summarize(ctx, r)
 	if err != nil {

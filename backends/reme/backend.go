@@ -22,10 +22,10 @@ import (
 // Backend is ReMe-style memory. Search and Add report to Eino's callbacks as component
 // Memory of type "ReMe". It is safe for concurrent use.
 //
-// The calls of [backends.Manager] look into the partition of who speaks, then into the
-// workspace, as far as the scope names them. DeleteAll, Export and Import reach one partition
-// as a whole: that of the user, else the agent's own, else the workspace's. Workspaces in
-// ReMe's format are the work of [Backend.Library].
+// The calls of [backends.Manager] look into the partition of the speaker, then into the workspace,
+// as far as the scope names them. DeleteAll, Export and Import reach one partition as a whole: the
+// user's, else the agent's own, else the workspace's. [Backend.Library] handles workspaces in
+// ReMe's format.
 //
 // ReembedAll(ctx, namespace, progress) gives all memories of a namespace vectors of the embedder
 // after the embedding model changed ([backends.ErrDimension]).
@@ -33,7 +33,7 @@ type Backend struct {
 	*manager
 	config *Config
 	keeper *keeper.Keeper
-	model  *ask.Model // nil without a model
+	model  *ask.Model // nil if the configuration has none
 
 	task     *task.Memory
 	personal *Personal
@@ -49,8 +49,8 @@ type Backend struct {
 // manager has the methods of [backends.Manager], and Export, Import and Retain.
 type manager = keeper.Manager
 
-// recorder has the methods of [backends.ToolRecorder]: calls are stored soon, in the background,
-// and guidelines written anew once enough of them are new.
+// recorder has the methods of [backends.ToolRecorder]. It stores calls soon, in the background, and
+// writes guidelines anew once enough calls are new.
 type recorder = backends.ToolRecorder
 
 var errNoRequest = fmt.Errorf("reme: %w: no request", backends.ErrInvalid)
@@ -65,9 +65,9 @@ var (
 	_ backends.Judge         = (*Backend)(nil)
 )
 
-// New returns a backend. It needs no network: the model and the embedder are first
-// called when there is something to learn or to find. A configuration that cannot work
-// is [backends.ErrInvalid]. Close it: calls of tools are recorded beside the agents.
+// New returns a backend. It needs no network: the model and the embedder get their first call when
+// there is something to learn or to find. An unusable configuration is [backends.ErrInvalid]. Close
+// it: calls of tools are recorded beside the agents.
 func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -92,7 +92,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 // Task returns task memory: experience from trajectories, in a workspace.
 func (b *Backend) Task() *task.Memory { return b.task }
 
-// Personal returns personal memory: what is known about a user.
+// Personal returns personal memory: knowledge about a user.
 func (b *Backend) Personal() *Personal { return b.personal }
 
 // Tools returns tool memory: how tools behave, in a workspace.
@@ -104,12 +104,11 @@ func (b *Backend) Skills() task.Skills { return b.task.Skills() }
 // Library returns the workspaces as files: load, dump, copy, delete, list.
 func (b *Backend) Library() *Library { return b.library }
 
-// Sessions returns the store's sessions: where a middleware keeps its log when none is
-// configured, so that what was learnt and how far the log was read are one write.
+// Sessions returns the store's sessions. A middleware without a log of its own keeps its log there,
+// so that one write stores the memories and the position in the log.
 func (b *Backend) Sessions() store.Sessions { return b.config.Store }
 
-// AlwaysLearns implements [backends.AlwaysLearner]: turns are learnt from whatever the
-// mode.
+// AlwaysLearns implements [backends.AlwaysLearner]: this backend learns from turns in every mode.
 func (b *Backend) AlwaysLearns() bool { return true }
 
 // GuideTools implements [backends.ToolGuide].
@@ -117,14 +116,14 @@ func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Co
 	return b.tools.GuideTools(m, scope)
 }
 
-// Close implements [backends.Backend]. It waits for calls under way and for what is
-// being recorded, ends the sweep of a Retention that is under way, and stores the uses that
-// were counted. The store and the models stay open. Calls to Search, Add,
-// RecordOutcome and RecordCalls after it are ErrUnavailable.
+// Close implements [backends.Backend]. It waits for running calls and for tool calls that are being
+// recorded, ends the running sweep of a Retention, and stores the counted uses. The store and the
+// models stay open. Calls to Search, Add, RecordOutcome and RecordCalls after it are
+// ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
 	waited := b.calls.Close(ctx)
 	err := errors.Join(waited, b.stop(ctx))
-	if waited == nil { // else the calls need the index, and Close may be called again
+	if waited == nil { // else the calls need the index; call Close again
 		err = errors.Join(err, b.keeper.Stop(ctx), b.keeper.Ranker().Close())
 	}
 	if err != nil {
@@ -133,20 +132,21 @@ func (b *Backend) Close(ctx context.Context) error {
 	return nil
 }
 
-// Search implements [backends.Backend]: of the partition of who speaks it returns what
-// is known about them, of the workspace experience with tasks and tools, the best of
-// both by score. A condition on the agent (Filter agent_id) holds for the first alone:
-// a workspace is shared between agents. Kinds choose: personal, task, tool. Without Kinds
-// statements of the user that are not learnt yet are found, too.
+// Search implements [backends.Backend]. It joins the knowledge about the speaker, from the
+// speaker's partition, with experience of tasks and tools from the workspace, the best of both by
+// score. A condition on the agent (Filter agent_id) holds for the speaker's partition alone: agents
+// share a workspace. Kinds choose: personal, task, tool. Without Kinds it also finds statements of
+// the user that are still to be learnt.
 func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	return b.traced.Search(ctx, r)
 }
 
-// Add implements [backends.Backend]. What users say is learnt from as personal memory.
-// Turns of which Config.Outcome or Config.Verdict knows how they went are learnt from as
-// tasks, where the scope names a workspace; with Kind task nothing else is learnt. A request
-// with Verbatim stores what was said as it is: as a task memory where its Kind is task, else
-// as a personal one. Without a model what users say is stored so. Instructions and Context are for personal memory.
+// Add implements [backends.Backend]. It learns personal memory from the words of users. If the
+// scope names a workspace, it learns task memory from turns whose outcome Config.Outcome or
+// Config.Verdict knows; with Kind task it learns this alone. A request with Verbatim stores
+// messages as they are: as task memories if its Kind is task, else as personal ones. Without a
+// model the words of users are stored in this way, too. Instructions and Context are for personal
+// memory.
 func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	return b.traced.Add(ctx, r)
 }

@@ -24,73 +24,69 @@ import (
 	"github.com/einomem/einomem/internal/config"
 )
 
-// Config configures a [Backend]. It is copied by [New]. Task, Personal and Tools
-// configure the kinds of memory; of their fields ids are filled from here, and the language
-// and OnError where they are not set.
+// Config configures a [Backend]. [New] copies it. Task, Personal and Tools configure the kinds of
+// memory. They get their ids from here, and the language and OnError where theirs are empty.
 type Config struct {
 	Store store.Store // Keeps the memories and the log. Required. It stays the caller's to close.
 
-	// Model learns: it extracts, judges, merges, writes guidelines. Optional: without
-	// one personal memory keeps what was said as it is, guidelines follow from rules, and
-	// trajectories cannot be learnt from. A model.ToolCallingChatModel is made to answer
-	// by tool calls; any other is asked for JSON.
+	// Model learns: it extracts, judges, merges, writes guidelines. Optional. Without one personal
+	// memory stores messages as they are, guidelines follow from rules, and trajectories are
+	// ErrNoModel. A model.ToolCallingChatModel answers by tool calls; any other answers in JSON.
 	Model model.BaseChatModel
 
 	// Embedder adds vectors to the search. Optional: lexical search alone works.
 	Embedder embedding.Embedder
-	// EmbeddingModel is the name kept with the vectors, so that two models never mix.
-	// Required with Embedder.
+	// EmbeddingModel is the name that the store keeps with the vectors, so that two models never
+	// mix. Required with Embedder.
 	EmbeddingModel string
-	// Recall configures the ranking. Optional. Its Records, Embedder, EmbeddingModel,
-	// Clock and Keys are filled from here.
+	// Recall configures the ranking. Optional. Its Records, Embedder, EmbeddingModel, Clock and
+	// Keys come from here.
 	Recall *recall.Config
 
-	Limits   Limits            // Optional. What one request of a flow may cost; an Add is up to two, of task and of personal memory. Zero fields have the defaults.
-	Language backends.Language // Optional. Of prompts and answers. Defaults to that of the material.
+	Limits   Limits            // Optional. The budget of one request of a flow; an Add is up to two requests, one of task and one of personal memory. Zero fields have the defaults.
+	Language backends.Language // Optional. Of prompts and answers. Defaults to the language of the material.
 
-	Task     task.Config    // Optional. How trajectories are learnt from.
+	Task     task.Config    // Optional. How task memory learns from trajectories.
 	Personal PersonalConfig // Optional.
-	Tools    tool.Config    // Optional. Also how calls are recorded while agents work.
+	Tools    tool.Config    // Optional. Also how the backend records calls while agents work.
 
-	// NoPersonal learns nothing about users from turns: for agents that are to learn
-	// from their work alone. It saves a model call a turn. What is asked for
-	// (Verbatim, Personal().Summarize) is done all the same. Optional.
+	// NoPersonal learns nothing about users from turns, for agents that learn from their work
+	// alone. It saves a model call a turn. Explicit requests (Verbatim, Personal().Summarize) still
+	// store. Optional.
 	NoPersonal bool
 
-	// Outcome says how a turn of a conversation went, for task memory to learn from it
-	// when the log is learnt from; nil says that it does not know. It is asked at the
-	// turn's end, of all of it, as far as Store keeps the log. An error fails the Add, which
-	// consolidation repeats later. Optional. It must be safe for concurrent use.
-	Outcome func(ctx context.Context, t *Turn) (*Outcome, error)
-	// Verdict reads how a turn went from a result of a tool, if it says so; see
-	// [VerdictOf]. Asked where Outcome does not know, of the last result first.
+	// Outcome says how a turn of a conversation went, so that task memory learns from it with the
+	// log; nil means unknown. The backend asks at the turn's end, with the whole turn, as far as
+	// Store keeps the log. An error makes the Add return it; consolidation repeats the Add later.
 	// Optional. It must be safe for concurrent use.
+	Outcome func(ctx context.Context, t *Turn) (*Outcome, error)
+	// Verdict reads how a turn went from a result of a tool, if it says so; see [VerdictOf]. The
+	// backend asks it where Outcome returns nil, with the last result first. Optional. It must be
+	// safe for concurrent use.
 	Verdict func(m *schema.Message) (score float64, ok bool)
 
-	// Redact is applied to every text before it is stored or shown to a model. Optional. It
-	// must be safe for concurrent use. Defaults to redact.Text for a person's own memories, and
-	// to redact.Shared for workspaces. redact.None turns both off, except for the keys and
-	// passwords in calls of tools.
+	// Redact changes every text before it is stored or shown to a model. Optional. It must be safe
+	// for concurrent use. Defaults to redact.Text for a person's own memories, and to redact.Shared
+	// for workspaces. redact.None turns both off, except for the keys and passwords in calls of
+	// tools.
 	Redact func(string) string
-	// Allow returns an error for what a caller may not do to a workspace; the call then returns
-	// it as [backends.ErrDenied]. m is the memory that is updated or deleted, as it is stored,
-	// with the user that it came from; nil for what is added, and where a workspace is deleted
-	// as a whole. Optional. By default all callers add, and only the author of a memory updates
-	// or deletes it, and the program: a scope that names the workspace and neither user nor
-	// agent. What turns teach is left out without an error where adding is denied, and only the user's own memory
-	// learns. It must be safe for concurrent use, and return soon; an error that is
-	// backends.ErrUnavailable says that it does not know.
+	// Allow decides what a caller may do to a workspace. The call returns its error as
+	// [backends.ErrDenied]. m is the stored memory to update or delete, with its user; m is nil for
+	// an addition and for the deletion of a whole workspace. Optional. By default all callers add.
+	// Only a memory's author updates or deletes it, and the program: a scope that names the
+	// workspace and neither user nor agent. If Allow denies the addition, a turn teaches only the
+	// user's own memory, without an error. Allow must be safe for concurrent use, and return soon.
+	// An error that is backends.ErrUnavailable means that it cannot decide.
 	Allow func(ctx context.Context, op backends.Op, s backends.Scope, m *backends.Memory) error
-	// OnError reports what goes wrong outside of a call: what could not be recorded of
-	// tools, or looked up for their descriptions, and what a Retention could not erase.
-	// Optional.
+	// OnError reports errors outside of a call: lost records of tools, failed look-ups for their
+	// descriptions, and memories that a Retention could not erase. Optional.
 	OnError func(ctx context.Context, err error)
 
-	// Retention says what is erased when its time is over, and whether it is counted how
-	// often a memory is shown to a model. Optional. Defaults to nothing.
+	// Retention says when memories are erased. Some of its rules also count how often a model sees
+	// a memory. Optional. By default memories stay.
 	Retention *backends.Retention
-	// CountUses counts how often a memory is shown to a model, which a Retention asks for by
-	// itself: package reflect and recall.Config.Recency go by it. Optional.
+	// CountUses counts how often a memory is shown to a model; a Retention whose rules need the
+	// counts turns it on. Package reflect and recall.Config.Recency use the counts. Optional.
 	CountUses bool
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
@@ -113,12 +109,12 @@ func (c *Config) withDefaults() (*Config, error) {
 type Limits struct {
 	Calls       int           // Model calls of one request, repeats included. Defaults to 64.
 	Tokens      int           // Tokens of one request, of prompts and answers. Defaults to 400,000.
-	Prompt      int           // Tokens of the material of one prompt: more is divided or shortened. At least 512. Defaults to 12,000.
+	Prompt      int           // Tokens of the material of one prompt. Longer material is divided or shortened. At least 512. Defaults to 12,000.
 	Concurrency int           // Model calls at the same time, of all requests together. Defaults to 4.
 	Timeout     time.Duration // Of one model call. Defaults to a minute.
 }
 
-// minPrompt is the least Limits.Prompt: fewer tokens of a trajectory say nothing.
+// minPrompt is the least Limits.Prompt: fewer tokens of a trajectory are useless.
 const minPrompt = 512
 
 func (l Limits) withDefaults() (Limits, error) {
@@ -187,7 +183,7 @@ func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 	return nil
 }
 
-// sharing returns how workspaces are shared: redacted, and changed by authors alone, unless the
+// sharing returns the rules of workspaces: redacted, with changes by authors alone, unless the
 // configuration says otherwise.
 func (c *Config) sharing() *keeper.Sharing {
 	s := &keeper.Sharing{Redact: c.Redact, Allow: c.Allow}
@@ -207,8 +203,8 @@ func allowAuthors(_ context.Context, op backends.Op, s backends.Scope, m *backen
 	return fmt.Errorf("%w: another user, or several, wrote it: its author may, and a scope that names the workspace and no user", backends.ErrDenied)
 }
 
-// isAuthor reports whether a memory is the caller's alone: their user's, or their agent's where
-// neither has a user.
+// isAuthor reports whether a memory belongs to the caller alone: to their user, or to their agent
+// if both lack a user.
 func isAuthor(s backends.Scope, m *backends.Memory) bool {
 	return m.Scope.UserID == s.UserID && len(m.Origin.Users) == 0 && (s.UserID != "" || m.Scope.AgentID == s.AgentID)
 }

@@ -4,9 +4,9 @@
 // Package reme is memory in the style of ReMe: agents learn from what they did. It
 // keeps three kinds of memory:
 //
-//	task      experience from attempts at tasks: when it helps, and what to do
-//	personal  what is known about a user, each statement with its time
-//	tool      how tools behave: their calls, statistics, guidelines
+//		task      experience from attempts at tasks: when it helps, and what to do
+//	  personal  facts about a user, each statement with its time
+//		tool      how tools behave: their calls, statistics, guidelines
 //
 // and skills, procedures made of task memory that proved themselves ([Backend.Skills]).
 //
@@ -15,8 +15,8 @@
 //	backend, err := reme.New(ctx, &reme.Config{Store: db, Model: chatModel})
 //	defer backend.Close(ctx)
 //
-// It is a [backends.Backend], so package middleware gives it to an agent in one line,
-// in every mode: turns are always learnt from. Each kind is also there by itself:
+// It is a [backends.Backend], so package middleware gives it to an agent in one line, in every
+// mode: it always learns from turns. Each kind also works by itself:
 //
 //	scope := backends.Scope{Workspace: "support", UserID: "ann"}
 //	backend.Task().Summarize(ctx, &task.SummaryRequest{Scope: scope, Trajectories: attempts})
@@ -27,42 +27,40 @@
 //
 // # Where memories live
 //
-// A workspace is a partition: task and tool memory is in the one that Scope.Workspace
-// names, and shared by all who name it. Personal memory is in the partition of the
-// user, else of the agent, and in no other. A scope that names both reaches both: a search
-// asks each and joins the answers, and an id is looked for in each. What
-// reaches a partition as a whole (DeleteAll) reaches the user's then.
+// A workspace is a partition. Scope.Workspace names the one with task and tool memory, and all who
+// name it share it. Personal memory lives in the partition of the user, else of the agent, and only
+// there. A scope that names both reaches both: a search asks each and joins the answers, and a
+// look-up by id tries each. A call for a whole partition (DeleteAll) reaches the user's then.
 //
 // # What a workspace shares
 //
-// A workspace is read by all its users, so what goes to it is redacted, by default of keys and
-// of personal data: see [Config].Redact. What a user said is not stored there: package task.
-// Each memory keeps the user and the session that it came from, and what was made of the
-// words of several keeps all ([backends.Memory.CameFrom]); calls of tools keep their user, too.
-// Users see their own alone, in answers, dumps and filters; a scope that names the workspace
-// and nobody, the program's, sees all. Members add to a workspace; who wrote a memory, and the
-// program, may update and delete it, anybody else gets [backends.ErrDenied]. An agent without a
-// user is a member, too. [Config].Allow
-// decides otherwise.
+// All users of a workspace read it, so the backend redacts what goes there, by default keys and
+// personal data: see [Config].Redact. The words of a user stay out of it: see package task. Each
+// memory keeps its user and its session, and a memory made of the words of several users keeps all
+// of them ([backends.Memory.CameFrom]); calls of tools keep their user, too. Users see only their
+// own origins, in answers, dumps and filters. The program's scope, which names the workspace alone,
+// sees all. Members add to a workspace. The author of a memory and the program may update and
+// delete it; anybody else gets [backends.ErrDenied]. An agent without a user is a member, too.
+// [Config].Allow decides otherwise.
 //
 // # How a turn went
 //
-// Task memory learns from attempts whose outcome is known. It comes from one of three:
+// Task memory learns from attempts with a known outcome. There are three sources:
 //
-//   - Config.Outcome is asked of each turn when the log is learnt from;
+//   - Config.Outcome is called for each turn when the log is learnt;
 //   - Config.Verdict reads it from a tool's result, as [VerdictOf] does;
-//   - RecordOutcome reports it for a turn that is in the log, whenever it is known.
+//   - RecordOutcome reports it for a turn in the log, at any later time.
 //
-// A turn whose outcome is unknown is no failure: task memory learns nothing from it.
+// A turn of unknown outcome does not count as a failure: task memory ignores it.
 //
 // # Errors
 //
-// Learning is all or nothing in each partition: where a model fails, or the store,
-// nothing is stored, the error says what failed, and the call may be repeated. (An Add
-// that reaches a workspace and a user is two writes, of which the repeat finds the first
-// done. Guidelines are written one by one, a tool at a time.) Duplicates are recognised, so
-// that a repeat stores nothing twice. The flows of each kind return a report with a line a
-// stage and what it cost in model calls and tokens, which [Config].Limits bound.
+// Learning is all or nothing in each partition: where a model fails, or the store, nothing is
+// stored, the error says which part failed, and the caller may repeat the call. (An Add that
+// reaches a workspace and a user is two writes; its repeat finds the first one done. Guidelines are
+// written one by one, a tool at a time.) A repeat finds duplicates and stores each memory once. The
+// flows of each kind return a report with a line a stage and the cost in model calls and tokens,
+// which [Config].Limits bound.
 //
 // # Settings
 //
@@ -77,9 +75,9 @@
 //	{"workspace_id":"w","memory_id":"…","memory_type":"task","when_to_use":"…","content":"…",
 //	 "score":0.8,"time_created":"2025-07-24 21:15:17","time_modified":"…","author":"…","metadata":{}}
 //
-// one memory a line. A score of 0 means that the memory was not judged. Unknown members of a
-// line are kept in Metadata["extra_fields"], and written again. Vectors are made by the
-// embedder. [Backend.Export] and Import have a format of their own, which keeps everything.
+// with one memory a line. A score of 0 marks an unjudged memory. Metadata["extra_fields"] keeps
+// unknown members of a line, and a dump writes them again. The embedder makes the vectors.
+// [Backend.Export] and Import have a format of their own, which keeps everything.
 //
 // # ReMe's flows
 //

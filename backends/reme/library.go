@@ -21,23 +21,22 @@ import (
 // lists and deletes workspaces. See the package comment for the format. It is safe for
 // concurrent use, also by processes that share a store.
 //
-// A scope with a Workspace names the task and tool memories of the workspace. Any other scope
-// names the personal memories of its user, else of its agent. Memories of other kinds, such as core blocks
-// and mem0's facts, are neither read nor changed, except by Delete.
+// A scope with a Workspace names the task and tool memories of the workspace. Any other scope names
+// the personal memories of its user, else of its agent. Memories of other kinds, such as core
+// blocks and mem0's facts, stay outside; only Delete reaches them.
 type Library struct {
 	zone *time.Location
 	keep *keeper.Keeper
 }
 
-// collection is what a call of a library reads and writes: the memories of some kinds in
-// one partition.
+// collection is the scope of a call: the memories of some kinds in one partition.
 type collection struct {
 	caller    backends.Scope
 	partition backends.Partition
 	kinds     []backends.Kind
 }
 
-// collection returns the collection that a scope names. A zero scope is that of the
+// collection returns the collection that a scope names. A zero scope stands for the scope of the
 // context.
 func (l *Library) collection(ctx context.Context, s backends.Scope) (*collection, error) {
 	s, p, err := l.keep.Resolve(ctx, s, partitionOf)
@@ -56,7 +55,7 @@ func partitionOf(s backends.Scope) (backends.Partition, error) {
 	return keeper.Workspace(s)
 }
 
-// accepts returns an error for a kind of memory that nothing would find here.
+// accepts returns an error for a kind of memory that searches of this collection miss.
 func (c *collection) accepts(kind backends.Kind) error {
 	switch {
 	case slices.Contains(c.kinds, kind):
@@ -71,19 +70,20 @@ func (c *collection) accepts(kind backends.Kind) error {
 
 // DumpRequest asks for a dump.
 type DumpRequest struct {
-	// Scope names what is dumped: see [Library]. Required. Defaults to that of the context.
+	// Scope names the memories to dump: see [Library]. Required. Defaults to the scope of the
+	// context.
 	Scope backends.Scope
 }
 
 // DumpResponse says what a dump wrote.
 type DumpResponse struct {
 	Memories int `json:"memories"`
-	LeftOut  int `json:"left_out"` // those that were superseded, retracted or expired
+	LeftOut  int `json:"left_out"` // superseded, retracted and expired memories
 }
 
-// Dump writes the memories that hold, as they are at one moment, in the order in which they
-// were stored, one a line, with what ReMe's format has. After an error w may hold a part of
-// them. [Backend.Export] writes all that a memory has.
+// Dump writes the current memories, as they are at one moment, in the order in which the store got
+// them, one a line, with the members of ReMe's format. After an error w may hold a part of them.
+// [Backend.Export] writes all members of a memory.
 func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpResponse, error) {
 	if r == nil {
 		r = &DumpRequest{}
@@ -118,13 +118,13 @@ func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpR
 
 // CopyRequest asks for a copy of a workspace.
 type CopyRequest struct {
-	From, To backends.Scope // Required, both: neither is taken from the context.
+	From, To backends.Scope // Required, both: a scope of the context is ignored.
 	Merge    bool           // Optional. As in LoadRequest.
 }
 
-// Copy loads the memories of one workspace, as they are at one moment and with those that do
-// not hold any more, into another. Ids stay, except those of tools, which are made of the workspace and the tool. Errors are those
-// of [Library.Load]; a workspace that holds no memory is ErrInvalid.
+// Copy loads the memories of one workspace into another, as they are at one moment, past ones
+// included. Ids stay, except for tools: their ids are made of the workspace and the tool. It
+// returns the errors of [Library.Load]. An empty workspace is ErrInvalid.
 func (l *Library) Copy(ctx context.Context, r *CopyRequest) (*LoadResponse, error) {
 	if r == nil || r.From.IsZero() || r.To.IsZero() {
 		return nil, fmt.Errorf("reme: %w: Copy takes no scope from the context: name From and To", backends.ErrNoScope)
@@ -157,11 +157,10 @@ func (l *Library) Copy(ctx context.Context, r *CopyRequest) (*LoadResponse, erro
 	})
 }
 
-// Delete erases the workspace that the scope names, which is not taken from the context,
-// and returns how many memories it removed. Everything in the workspace goes: memories of
-// all kinds, their histories, core blocks, sessions and the log of tool calls.
-// [Backend.DeleteAll] removes memories and keeps their histories. Personal memories outside
-// of workspaces stay.
+// Delete erases the workspace that the scope names, and returns how many memories it removed. It
+// ignores the scope of the context. Everything in the workspace goes: memories of all kinds, their
+// histories, core blocks, sessions and the log of tool calls. [Backend.DeleteAll] removes memories
+// and keeps their histories. Personal memories outside of workspaces stay.
 func (l *Library) Delete(ctx context.Context, s backends.Scope) (int, error) {
 	if s.IsZero() {
 		return 0, fmt.Errorf("reme: %w: Delete takes no scope from the context: name the workspace", backends.ErrNoScope)
@@ -181,9 +180,9 @@ func (l *Library) Delete(ctx context.Context, s backends.Scope) (int, error) {
 }
 
 // Workspaces lists a page of the workspaces of a namespace, which defaults to
-// [backends.DefaultNamespace], that hold something: memories, histories of deleted ones, or
-// the log of tool calls. next is the cursor of the next page, empty on the last. A page may
-// have fewer names than its limit, even none, and a next.
+// [backends.DefaultNamespace], that hold something: memories, histories of deleted ones, or the log
+// of tool calls. next is the cursor of the next page, empty on the last. A page with a next may
+// have fewer names than its limit, or none.
 func (l *Library) Workspaces(ctx context.Context, namespace string, page store.Page) (names []string, next string, err error) {
 	s, err := backends.Scope{Namespace: namespace}.Normalize()
 	if err != nil {

@@ -21,16 +21,16 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// extraKey has, in the metadata of a memory, the members of a line that a memory has no field
-// for.
+// extraKey holds, in the metadata of a memory, the members of a line for which a memory lacks a
+// field.
 const extraKey = "extra_fields"
 
-// object is a JSON object whose members are taken out one by one, so that in the end the
+// object is a JSON object. The reader takes its members out one by one, so that in the end the
 // unknown ones are left.
 type object map[string]any
 
 func parseObject(text []byte) (object, error) {
-	if !utf8.Valid(text) { // the decoder replaces what is not UTF-8 without an error
+	if !utf8.Valid(text) { // the decoder would replace invalid bytes silently
 		return nil, errors.New("not UTF-8")
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' {
@@ -48,8 +48,7 @@ func (o object) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, ok := o[name]; return ok })
 }
 
-// take returns a member of a type, and removes it. One that is absent or null is the zero
-// value.
+// take returns a member of a type, and removes it. An absent or null member is the zero value.
 func take[T any](o object, name string) (T, error) {
 	v, ok := o[name].(T)
 	if !ok && o[name] != nil {
@@ -59,7 +58,7 @@ func take[T any](o object, name string) (T, error) {
 	return v, nil
 }
 
-// parseLine reads a memory as ReMe writes it in a dump of 0.2 or of before.
+// parseLine reads a memory in the format of ReMe's dumps, of 0.2 or of before.
 func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 	o, err := parseObject(text)
 	if err != nil {
@@ -85,7 +84,7 @@ func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 	return parseMemory(o, in)
 }
 
-// parseMemory reads a memory as dumps of ReMe 0.2 have it.
+// parseMemory reads a memory in the format of ReMe 0.2.
 func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 	m := &backends.Memory{Kind: backends.KindTask}
 	var kind, created, modified, workspace string
@@ -124,8 +123,8 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 	return m, nil
 }
 
-// parseScore takes the score as the memory's quality. 0 is what ReMe writes without a
-// judgement. A score that is not from 0 to 1 is on another scale, and stays where it is.
+// parseScore takes the score as the memory's quality. ReMe writes 0 for an unjudged memory. A score
+// outside 0 to 1 is on another scale, and stays in its place.
 func parseScore(m *backends.Memory, o object) error {
 	score, err := take[float64](o, "score")
 	switch {
@@ -154,7 +153,7 @@ func parseTimes(m *backends.Memory, created, modified string, in *time.Location)
 	return nil
 }
 
-// formatTime writes a time as ReMe does: to the second, without a zone.
+// formatTime writes a time as ReMe does: to the second, in the zone, and without its name.
 func formatTime(t time.Time, in *time.Location) string {
 	if t.IsZero() {
 		return ""
@@ -162,15 +161,15 @@ func formatTime(t time.Time, in *time.Location) string {
 	return t.In(in).Format(time.DateTime)
 }
 
-// kindMembers are the members of a line that a kind has beside the others, each with the
-// value that ReMe writes if there is none. A memory has them in its metadata.
+// kindMembers are the additional members of a line of a kind, each with the value that ReMe writes
+// by default. A memory has them in its metadata.
 var kindMembers = map[backends.Kind]map[string]any{
 	backends.KindPersonal: {metaTarget: "", "reflection_subject": ""},
 	backends.KindTool:     {"tool_call_results": []any{}},
 }
 
-// keepExtras puts the members that are left into the metadata: those of the kind under their
-// names, others under extraKey.
+// keepExtras puts the remaining members into the metadata: members of the kind under their names,
+// others under extraKey.
 func keepExtras(m *backends.Memory, left object) error {
 	for name, none := range kindMembers[m.Kind] {
 		v := left[name]
@@ -191,9 +190,8 @@ func keepExtras(m *backends.Memory, left object) error {
 	return nil
 }
 
-// Encode returns a memory as a line of ReMe 0.2, without the newline at its end: what a dump
-// writes for it, and what ReMe's HTTP answers have in a memory_list. The workspace is what
-// stands in workspace_id.
+// Encode returns a memory as a line of ReMe 0.2, without the newline at its end. A dump writes this
+// line, and ReMe's HTTP answers have it in a memory_list. workspace goes to workspace_id.
 func (l *Library) Encode(m *backends.Memory, workspace string) (json.RawMessage, error) {
 	var b bytes.Buffer
 	err := writeLine(&b, m, workspace, l.zone)

@@ -22,37 +22,37 @@ import (
 
 // LoadRequest asks for a load.
 type LoadRequest struct {
-	// Scope names what is loaded into: see [Library]. Required. Defaults to that of the
-	// context.
+	// Scope names the collection to load into: see [Library]. Required. Defaults to the scope of
+	// the context.
 	Scope backends.Scope
-	// Merge keeps what is there and replaces memories with the id of a loaded one. Optional.
-	// By default a load replaces everything that a [Library] reads there, as ReMe does.
+	// Merge keeps the stored memories and replaces the ones whose id is loaded. Optional. By
+	// default a load replaces everything that a [Library] reads there, as ReMe does.
 	Merge bool
-	// Progress is called with how many of total memories have their vectors, which is what
-	// takes time: a load without an embedder is one write. It is called by one goroutine at a
-	// time, and must return soon. Optional.
+	// Progress gets the number of memories that have their vectors, and the total. Only a load with
+	// an embedder takes long enough to call it; without one it is a single write. One goroutine at
+	// a time calls it, and it must return soon. Optional.
 	Progress func(done, total int)
 }
 
 // LoadResponse says what a load changed.
 type LoadResponse struct {
-	Loaded  int            `json:"loaded"`  // memories that were stored
-	Removed int            `json:"removed"` // memories that were there before and are not among those loaded
+	Loaded  int            `json:"loaded"`  // memories stored
+	Removed int            `json:"removed"` // earlier memories that the load lacks
 	Usage   backends.Usage `json:"usage"`
 }
 
 // Load reads memories, one a line, and stores all of them in one write, with vectors from the
-// embedder if there is one; after an error nothing was stored. If the store did not answer
-// (ErrUnavailable, or a context that ended), the load may have been stored, and the error says
-// so: repeat it.
+// embedder if there is one. After an error the collection is as before. Only if the store did not
+// answer (ErrUnavailable, or a context that ended) may it hold the whole load. The error says so:
+// repeat the load.
 //
-// Up to 100,000 memories ([store.MaxBatch]) are loaded, among which those that are
-// removed count. More is ErrInvalid: split the file, or load it into several workspaces.
+// A load takes up to 100,000 memories ([store.MaxBatch]), counting the ones that it removes. More
+// is ErrInvalid: split the file, or load it into several workspaces.
 //
-// ErrInvalid is also a line that cannot be read, with its number; a memory of a kind that
-// nothing would find there; and an input without memories, unless Merge is set. ErrConflict:
-// what the load is to remove was changed meanwhile, again and again. ErrDimension: the vectors of
-// what stays are of another model; [Backend.ReembedAll] makes them anew.
+// Other causes of ErrInvalid are an unreadable line, which the error numbers, a memory of a kind
+// that is never found there, and an empty input unless Merge is set. ErrConflict: others changed
+// memories that the load removes, again and again. ErrDimension: the remaining memories have
+// vectors of another model; [Backend.ReembedAll] makes them anew.
 func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*LoadResponse, error) {
 	if r == nil {
 		r = &LoadRequest{}
@@ -88,9 +88,9 @@ type load struct {
 	*collection
 	request    *LoadRequest
 	records    []*store.Record
-	ids        map[string]int // lines, by the ids that are stored
+	ids        map[string]int // lines, by the stored ids
 	space      *store.Embedding
-	unanswered bool // the write may have been carried out
+	unanswered bool // the store may have carried out the write
 	out        LoadResponse
 }
 
@@ -120,11 +120,11 @@ func (ld *load) run(ctx context.Context, read func(*load) error) error {
 // embeddedAtOnce is how many memories the embedder gets at once.
 const embeddedAtOnce = 100
 
-// maxLine is the longest line that is read, in bytes: more than the longest text takes with
-// every byte of it escaped.
+// maxLine is the longest readable line, in bytes: more than the longest text takes with every byte
+// of it escaped.
 const maxLine = 8 * store.MaxText
 
-// read reads all lines that are not blank.
+// read reads all lines with text.
 func (ld *load) read(ctx context.Context, r io.Reader) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)
@@ -154,7 +154,7 @@ func (ld *load) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// add makes a memory one of the collection, and in a workspace the user's who is named.
+// add makes a memory one of the collection, and in a workspace one of the named user.
 func (ld *load) add(user backends.Scope, m *backends.Memory, line int) error {
 	err := ld.accepts(m.Kind)
 	if err == nil && strings.TrimSpace(m.Text+m.WhenToUse) == "" && len(m.Metadata) == 0 {
@@ -177,8 +177,8 @@ func (ld *load) add(user backends.Scope, m *backends.Memory, line int) error {
 	return nil
 }
 
-// adopt makes a memory one of the partition, which is new there, and redacts it. In a
-// workspace it is the user's who loads it, if the caller is one.
+// adopt makes a memory one of the partition, which is new there, and redacts it. In a workspace it
+// belongs to the user who loads it, if the caller is one.
 func (ld *load) adopt(user backends.Scope, m *backends.Memory) {
 	keep, p := ld.keep.For(ld.partition.Kind), ld.partition
 	m.Version, m.Scope.Namespace = 0, p.Namespace
@@ -204,9 +204,9 @@ func (ld *load) adopt(user backends.Scope, m *backends.Memory) {
 	}
 }
 
-// identify gives a memory the id by which it is stored. Tool memory finds the memory of a
-// tool by an id of its own. ReMe can have several of one tool: the first one gets that id, the
-// others keep theirs. A memory without an id gets one that follows from what it says.
+// identify gives a memory the id for the store. Tool memory finds the memory of a tool by an id of
+// its own. ReMe can have several memories of one tool: the first one gets that id, the others keep
+// theirs. A memory without an id gets one that follows from its text.
 func (ld *load) identify(m *backends.Memory, line int) error {
 	if tool := strings.TrimSpace(m.WhenToUse); m.Kind == backends.KindTool && tool != "" {
 		if id := keeper.ContentID(ld.partition, m.Kind, tool); ld.ids[id] == 0 {
@@ -244,11 +244,11 @@ func (ld *load) embed(ctx context.Context) error {
 	return nil
 }
 
-// loadActor is who changed a memory, in its history.
+// loadActor names the library in the history of a memory.
 const loadActor = "library"
 
-// store writes the records in place of what the collection holds. ErrConflict: something
-// that is to be removed was changed, as by another load.
+// store replaces the stored memories of the collection by the records. ErrConflict: another call,
+// such as a load, changed a memory to remove.
 func (ld *load) store(ctx context.Context) error {
 	held, err := ld.keep.All(ctx, ld.partition)
 	if err != nil {

@@ -20,42 +20,43 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// defaultTarget is the name of a user who has none.
+// defaultTarget is the name of a nameless user.
 const defaultTarget = "user"
 
 var (
-	// ErrLimit is returned when a request would cost more than its Limits allow. It is also
+	// ErrLimit is the error of a request that would cost more than its Limits allow. It is also
 	// backends.ErrInvalid: a repeat spends as much again.
 	ErrLimit = ask.ErrLimit
-	// ErrNoModel is returned when something needs Config.Model and there is none. It is also
+	// ErrNoModel is the error of a call that needs Config.Model if it is nil. It is also
 	// backends.ErrInvalid.
 	ErrNoModel = fmt.Errorf("%w: this needs Config.Model", backends.ErrInvalid)
 )
 
 // PersonalConfig configures [Personal].
 type PersonalConfig struct {
-	Language backends.Language // Optional. Of the prompts and of answers. Defaults to that of the material.
-	Prompt   string            // Optional. By which the model learns, instead of the one in the code. How to answer is added behind it.
+	Language backends.Language // Optional. Of the prompts and of answers. Defaults to the language of the material.
+	Prompt   string            // Optional. The model learns by it, instead of the prompt in the code. The form of the answer is added behind it.
 
-	// Location is the zone in which "yesterday" is meant and days begin, and of the times in
-	// ReMe's libraries, which have none. Optional. Defaults to UTC.
+	// Location is the zone in which "yesterday" is meant and days begin, and the zone of the times
+	// in ReMe's libraries, which lack one. Optional. Defaults to UTC.
 	Location *time.Location
 
 	// Small says that Config.Model is a small one: see mem0.Config.Small. Optional.
 	Small bool
-	// MaxKnown is how many known memories the model is shown. Optional. Defaults to 50.
+	// MaxKnown is how many known memories the model sees. Optional. Defaults to 50.
 	MaxKnown int
-	// TopK is how many memories a retrieval returns that does not say. Optional. Defaults
-	// to 5; at most 1000.
+	// TopK is the default number of memories that a retrieval returns. Optional. Defaults to 5; at
+	// most 1000.
 	TopK int
-	// MinScore is the score, 1 to 3, from which on a statement is kept: 1 is for what is
-	// made up or supposed, 2 for what is general, passing or inferred, 3 for what is stated
-	// and useful later. Optional. Defaults to 2.
+	// MinScore is the least score, 1 to 3, of a statement that is kept. 1 is for made-up or
+	// supposed statements; 2 for general, passing or inferred ones; 3 for statements that a user
+	// made and that are useful later. Optional. Defaults to 2.
 	MinScore int
-	// Confirm is asked before a request that has none of its own, as those of a middleware
-	// with Config.Confirm have, retracts anything or supersedes more than three memories by one
-	// message; if it returns false, it does not, which comes back as [backends.OutcomeSkipped].
-	// Optional: without it one message ends three memories, and the others stay.
+	// Confirm is for requests without a Confirm of their own; a middleware with Config.Confirm sets
+	// one. It is called before a request retracts anything or supersedes more than three memories
+	// by one message. If it returns false, the memories stay, which comes back as
+	// [backends.OutcomeSkipped]. Optional. Without it one message ends three memories, and the
+	// others stay.
 	Confirm backends.Confirm
 }
 
@@ -69,40 +70,39 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 	return c, c.Language.Validate()
 }
 
-// Personal learns about people from what they say, and finds what is known about them:
-// ReMe's personal memory. It is safe for concurrent use.
+// Personal learns about people from their words, and finds the facts: ReMe's personal memory. It is
+// safe for concurrent use.
 //
 // # Learning
 //
-// A request is one model call for as much of the conversation as Limits.Prompt has room for;
-// long messages are divided between sentences, never cut. The model is shown what is known
-// and the messages, each with the time at which it was said, and words such as "last week"
-// with the days that they mean, computed by rules: an import of old messages has the same
-// dates as if it had been learnt then. It answers with statements, each with keywords and a
-// score of 0 to 3, of which those below PersonalConfig.MinScore are dropped, and with what
-// they supersede.
+// A request is one model call for as much of the conversation as Limits.Prompt has room for; long
+// messages are divided between sentences, never cut. The model sees the known memories and the
+// messages, each with its time. It also sees words such as "last week" with the days that they
+// mean, computed by rules. So an import of old messages gets the same dates as if it had been
+// learnt at the time. The model answers with statements and with the memories that they supersede.
+// Each statement has keywords and a score of 0 to 3; the ones below PersonalConfig.MinScore are
+// dropped.
 //
-// Of two statements that contradict each other the one that was said later holds, and
-// takes the place of the other, which is kept as its history. When things were said
-// decides, and not when they were learnt: a statement of an old log that is older than what
-// it contradicts is stored as superseded by it. A statement that is known, word for word or
-// contained in another, changes nothing.
+// Of two contradicting statements the one that was said later holds. It supersedes the other, which
+// stays as its history. The time of saying decides, and not the time of learning: an old log's
+// statement that is older than its contradiction is stored as superseded. A known statement, word
+// for word or contained in another, changes nothing.
 //
-// Memory.Observed is when it was said. Memory.Valid is the time that it is about, if that is
-// not ahead: a plan holds since it was made. Metadata["event_time"] has either.
+// Memory.Observed is the time at which it was said. Memory.Valid is the time that it is about,
+// unless that lies ahead: a plan holds since it was made. Metadata["event_time"] has either.
 //
 // # Whose memory it is
 //
-// Memories live in the partition of the user, else of the agent. Metadata["target"] is the
-// name by which the user is spoken of.
+// Memories live in the partition of the user, else of the agent. Metadata["target"] is the user's
+// name in the statements.
 type Personal struct {
 	config PersonalConfig
 	keep   *keeper.Keeper
 	engine *reconcile.Engine
 }
 
-// newPersonal returns personal memory on a keeper. model may be nil: then only statements
-// are stored. prompt is how many tokens of messages one question shows.
+// newPersonal returns personal memory on a keeper. With a nil model it only stores statements.
+// prompt is how many tokens of messages one question shows.
 func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Personal, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -117,27 +117,27 @@ func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits
 	return p, nil
 }
 
-// PersonalSummaryRequest asks to learn about a person from what was said: from what users
-// say in Messages. What assistants say is there to be understood. With Verbatim each message
-// is stored as it is, without a model: what is written down on purpose.
+// PersonalSummaryRequest asks to learn about a person from the words of users in Messages. The
+// words of assistants only help to understand them. With Verbatim each message is stored as it is,
+// without a model: for deliberate notes.
 type PersonalSummaryRequest struct {
-	backends.AddRequest        // Kind is not used.
+	backends.AddRequest        // Kind is ignored.
 	Target              string // Optional. The user's name. Defaults to "user".
 }
 
-// PersonalSummaryResponse says what became of a [PersonalSummaryRequest]. An item that was
-// added and is not Active is older than what it contradicts.
+// PersonalSummaryResponse says how a [PersonalSummaryRequest] ended. An added item that is not
+// Active is older than its contradiction.
 type PersonalSummaryResponse struct {
 	backends.AddResponse
 	Report backends.Report // stages learn and store
 }
 
-// Summarize learns about a person, all or nothing. A model that answers without sense twice is an
-// item that failed with ErrModel, and statements are kept as they were said. Beside an error of
-// the model it returns the response with its Report. Errors: ErrNoScope, ErrInvalid for a request
-// that is not legal, [ErrNoModel], [ErrLimit], ErrUnavailable, and ErrConflict if the race
-// against other processes was lost again and again, or the lease of the checkpoint with it.
-// Then nothing was stored.
+// Summarize learns about a person, all or nothing. A model that answers nonsense twice is an item
+// that failed with ErrModel; the statements are then stored as they were said. Beside an error of
+// the model it returns the response with its Report. Errors: ErrNoScope, ErrInvalid for an illegal
+// request, [ErrNoModel], [ErrLimit], ErrUnavailable, and ErrConflict if the race against other
+// processes was lost again and again, or the lease of the checkpoint with it. After an error
+// nothing is stored.
 func (p *Personal) Summarize(ctx context.Context, r *PersonalSummaryRequest) (_ *PersonalSummaryResponse, err error) {
 	defer work.Recover("reme", &err)
 	d, err := p.draft(ctx, r)
@@ -156,8 +156,8 @@ func (p *Personal) Summarize(ctx context.Context, r *PersonalSummaryRequest) (_ 
 	return resp, err
 }
 
-// draft does what models do for a request, and writes nothing. The draft is to be stored or
-// released.
+// draft makes the model calls of a request, and writes nothing. The caller stores or releases the
+// draft.
 func (p *Personal) draft(ctx context.Context, r *PersonalSummaryRequest) (*reconcile.Call, error) {
 	if r == nil {
 		return nil, errNoRequest
@@ -197,8 +197,7 @@ func (p *Personal) draft(ctx context.Context, r *PersonalSummaryRequest) (*recon
 // maxTarget is the longest name of a target, in bytes.
 const maxTarget = 512
 
-// place returns a request with the place that it names: the partition is one person's,
-// whatever the name.
+// place returns a request with its place: the partition is one person's, whatever the name.
 func (p *Personal) place(ctx context.Context, r *backends.AddRequest, target string) (reconcile.Request, error) {
 	if len(target) > maxTarget || !utf8.ValidString(target) {
 		return reconcile.Request{}, fmt.Errorf("reme: %w: the target's name is UTF-8 of at most %d bytes", backends.ErrInvalid, maxTarget)
@@ -209,10 +208,10 @@ func (p *Personal) place(ctx context.Context, r *backends.AddRequest, target str
 
 // The keys of Metadata.
 const (
-	metaTarget   = "target"           // the name of whom it is about
+	metaTarget   = "target"           // the name of its subject
 	metaKeywords = "keywords"         // as WhenToUse
 	metaType     = "observation_type" // one of the types below
-	metaScore    = "info_score"       // what it is worth, 1 to 3
+	metaScore    = "info_score"       // the score of the statement, 1 to 3
 	metaEvent    = "event_time"       // when it happens, as Period writes it
 	metaTimeInfo = "time_info"        // when it happens, in the words of the model
 )

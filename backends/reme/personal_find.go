@@ -17,41 +17,40 @@ import (
 	"github.com/einomem/einomem/internal/period"
 )
 
-// Period is a stretch of time that a text names: Text is how, From and Until its ends, Sure
-// says that the calendar alone decides.
+// Period is a stretch of time that a text names: Text is its words, From and Until are its ends.
+// Sure says that the calendar alone decides.
 type Period = period.Period
 
-// PersonalRetrieveRequest asks what is known about a person.
+// PersonalRetrieveRequest asks for the facts about a person.
 type PersonalRetrieveRequest struct {
-	backends.SearchRequest        // Kinds is not used.
-	Target                 string // Optional. The name of whom it is about. Defaults to any.
+	backends.SearchRequest        // Kinds is ignored.
+	Target                 string // Optional. The name of its subject. Defaults to any.
 }
 
 // PersonalRetrieveResponse is the answer to a [PersonalRetrieveRequest].
 type PersonalRetrieveResponse struct {
-	// SearchResponse has the memories, best first. Score is that of the search: see package
-	// recall.
+	// SearchResponse has the memories, best first. Score is the search's: see package recall.
 	backends.SearchResponse
-	// Answer has a line for each hit: its text with the day on which it was said, the
-	// time that it is about, and its id.
+	// Answer has a line for each hit: its text with the day on which it was said, its time, and its
+	// id.
 	Answer  string
-	Periods []Period // the time that the query asks about; none for any
+	Periods []Period // the times that the query asks about; empty for any
 }
 
-// Retrieve finds what is known about a person, best first. The order is that of
+// Retrieve finds the facts about a person, best first. It orders by
 //
 //	similarity × time weight
 //
-// where similarity is the highest Score of a hit or of those that recall placed
-// behind it (so that without weights the order is recall's), and the time weight is
-// 2 for memories that were said in, or are about, a time that the query names. Where the
-// search finds fewer than TopK memories, others that are about that time fill the places,
-// newest first, with a Score of 0. With a Threshold, AsOf or KnownAt they do not.
+// where similarity is the highest Score of a hit and the hits behind it, so that without weights
+// the order is recall's. The time weight is 2 for memories that were said in, or are about, a time
+// of the query. If the search finds fewer than TopK memories, others of that time fill the places,
+// newest first, with a Score of 0. Requests with a Threshold, AsOf or KnownAt leave the places
+// empty.
 //
-// Times in the query are found by rules, without a model, in English and Chinese.
+// Rules find times in the query, in English and Chinese.
 //
-// Errors: ErrNoScope, ErrInvalid for a request that is not legal, ErrUnavailable when the
-// store does not answer. A failing embedder is no error: see Degraded.
+// Errors: ErrNoScope, ErrInvalid for an illegal request, ErrUnavailable when the store fails.
+// Degraded reports a failing embedder.
 func (p *Personal) Retrieve(ctx context.Context, r *PersonalRetrieveRequest) (*PersonalRetrieveResponse, error) {
 	if r == nil {
 		return nil, errNoRequest
@@ -64,7 +63,7 @@ func (p *Personal) Retrieve(ctx context.Context, r *PersonalRetrieveRequest) (*P
 	if strings.TrimSpace(r.Query) == "" {
 		return resp, nil
 	}
-	pool := q.SearchRequest // more than was asked for
+	pool := q.SearchRequest // more than the caller's TopK
 	pool.TopK = min(maxTopK, max(50, 5*q.TopK))
 	found, err := p.keep.Search(ctx, q.partition, &pool)
 	if err != nil {
@@ -111,10 +110,10 @@ func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*pers
 	return q, nil
 }
 
-// timeWeight is ReMe's, of memories of the time that a query names.
+// timeWeight is ReMe's factor for memories of a time that the query names.
 const timeWeight = 2
 
-// rank orders the pool by similarity and time, and cuts it to what was asked for.
+// rank orders the pool by similarity and time, and cuts it to TopK.
 func (p *Personal) rank(pool []backends.Hit, q *personalQuery) []backends.Hit {
 	value := make(map[string]float64, len(pool))
 	similarity := 0.0
@@ -130,8 +129,7 @@ func (p *Personal) rank(pool []backends.Hit, q *personalQuery) []backends.Hit {
 	return slices.Clone(pool[:min(len(pool), q.TopK)])
 }
 
-// ofTheTime returns memories of the periods that are not among the hits, for the
-// places that are left.
+// ofTheTime returns further memories of the periods, for the places that are left.
 func (p *Personal) ofTheTime(ctx context.Context, hits []backends.Hit, q *personalQuery) ([]backends.Hit, error) {
 	if len(hits) >= q.TopK || len(q.periods) == 0 || q.Threshold > 0 || !q.AsOf.IsZero() || !q.KnownAt.IsZero() {
 		return nil, nil
@@ -169,8 +167,8 @@ func (p *Personal) inTime(m *backends.Memory, periods []Period) bool {
 	return slices.ContainsFunc(periods, func(in Period) bool { return in.Contains(m.Observed) || timed && in.Overlaps(event) })
 }
 
-// event returns the time that a memory is about, where it says one. In ReMe's own libraries
-// it is free text.
+// event returns the time of a memory's subject, if it says one. In ReMe's own libraries it is free
+// text.
 func (p *Personal) event(m *backends.Memory) (Period, bool) {
 	for _, key := range []string{metaEvent, metaTimeInfo} {
 		said, _ := m.Metadata[key].(string)

@@ -49,7 +49,7 @@ func (s *statement) Check() error {
 	return errors.Join(err, reconcile.Echo(s.Rest))
 }
 
-// Decoded returns the statements as operations, nil if the answer has no list.
+// Decoded returns the statements as operations, or nil if the answer lacks a list.
 func (s *statements) Decoded() []reconcile.Operation {
 	if s.Statements == nil {
 		return nil
@@ -61,7 +61,7 @@ func (s *statements) Decoded() []reconcile.Operation {
 		if e.Index != nil {
 			out[i].Index = *e.Index
 		}
-		if e.Score != nil && *e.Score == 0 { // it says nothing about the user
+		if e.Score != nil && *e.Score == 0 { // 0 means: not about the user
 			out[i] = reconcile.Operation{Verb: reconcile.Nothing, Index: reconcile.None}
 		} else if e.Score != nil {
 			out[i].Score = *e.Score
@@ -70,8 +70,7 @@ func (s *statements) Decoded() []reconcile.Operation {
 	return out
 }
 
-// reconcile asks what the messages say about the target, and what that does to what is
-// known.
+// reconcile asks what the messages say about the target, and how that changes the known memories.
 func (p *Personal) reconcile(ctx context.Context, c *reconcile.Call, target string) error {
 	words := personalWords[c.Language]
 	name, err := json.Marshal(target)
@@ -95,7 +94,7 @@ func (p *Personal) reconcile(ctx context.Context, c *reconcile.Call, target stri
 	return err
 }
 
-// state decides that statements are stored as they were said.
+// state stores statements as they were said.
 func (p *Personal) state(c *reconcile.Call, said []backends.Memory) {
 	for _, m := range said {
 		m.Metadata[metaType] = typeStated
@@ -103,8 +102,8 @@ func (p *Personal) state(c *reconcile.Call, said []backends.Memory) {
 	}
 }
 
-// ask leaves out the statements that are not worth keeping. They keep their place in the
-// answer: others may refer to it.
+// ask leaves out the statements below the score. They keep their place in the answer: others may
+// refer to it.
 func (p *Personal) ask(ctx context.Context, r *ask.Run, q *ask.Question, check func([]reconcile.Operation) error) ([]reconcile.Operation, []ask.Bad, error) {
 	ops, bad, err := reconcile.Asked[statements](ctx, r, q, check)
 	for i := range ops {
@@ -116,8 +115,8 @@ func (p *Personal) ask(ctx context.Context, r *ask.Run, q *ask.Question, check f
 	return ops, bad, err
 }
 
-// complete puts keywords, score and time into a memory. The time that it is about becomes
-// Valid where it is not ahead: a plan for May holds since it was made.
+// complete puts keywords, score and time into a memory. The time of its subject becomes Valid
+// unless it lies ahead: a plan for May holds since it was made.
 func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) error {
 	m.WhenToUse = p.keep.Redact(text.TruncateBytes(op.Keywords, 1000))
 	m.Metadata[metaType] = typePlain
@@ -140,12 +139,12 @@ func (p *Personal) complete(m *backends.Memory, op *reconcile.Operation) error {
 	return nil
 }
 
-// personalWords are the fixed texts of a language. The prompt is for the model that learns:
-// the material follows in the user's message, lines of JSON between tags, which nothing
-// inside can close.
+// personalWords are the fixed texts of a language. The prompt is for the model that learns: the
+// material follows in the user's message, lines of JSON between tags, in which angle brackets are
+// escaped.
 var personalWords = map[backends.Language]struct {
 	prompt       string
-	data         string // what the material is
+	data         string // describes the material
 	target       string // before the user's name
 	instructions string // before the caller's instructions
 	said, about  string // in answers, before days

@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// defaultTopK is how many hits a search gives that does not say, maxTopK the most.
+// defaultTopK is the default number of hits of a search, maxTopK the most.
 const (
 	defaultTopK = 5
 	maxTopK     = 1000
@@ -78,8 +78,8 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 		ask("the workspace", &learnt, func() (*backends.SearchResponse, error) {
 			asked := q
 			offered := task.Offered()
-			asked.Filter = keeper.Both(keeper.Both(q.Filter.Without("agent_id"), &offered), task.Confirmed(q.Scope)) // a workspace is shared between agents on purpose
-			asked.TopK = min(maxTopK, 2*q.TopK)                                                                      // room for what a skill stands for
+			asked.Filter = keeper.Both(keeper.Both(q.Filter.Without("agent_id"), &offered), task.Confirmed(q.Scope)) // agents share a workspace on purpose
+			asked.TopK = min(maxTopK, 2*q.TopK)                                                                      // room for the sources of a skill
 			asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
 			resp, err := b.keeper.Search(ctx, *at.workspace, &asked)
 			if err == nil {
@@ -91,7 +91,7 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	if err := both.Wait(); err != nil {
 		return nil, err
 	}
-	// Of episodes that are stored, ids and all, reme knows nothing.
+	// A hit with an id is a stored episode, which package reme does not write.
 	said.Hits = slices.DeleteFunc(said.Hits, func(h backends.Hit) bool { return h.ID != "" })
 	hits := backends.MergeHits(backends.MergeHits(about.Hits, said.Hits), learnt.Hits)
 	hits = hits[:min(len(hits), q.TopK)]
@@ -99,7 +99,7 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	return &backends.SearchResponse{Hits: hits, Degraded: errors.Join(about.Degraded, learnt.Degraded)}, nil
 }
 
-// withoutStoodFor leaves out the experiences that a skill among the hits was made from.
+// withoutStoodFor leaves out the experiences that a skill among the hits is made of.
 func withoutStoodFor(hits []backends.Hit) []backends.Hit {
 	stoodFor := map[string]bool{}
 	for i := range hits {
@@ -110,7 +110,7 @@ func withoutStoodFor(hits []backends.Hit) []backends.Hit {
 	return slices.DeleteFunc(hits, func(h backends.Hit) bool { return stoodFor[h.ID] })
 }
 
-// statements returns the search for what users stated and is not learnt yet.
+// statements returns the search for statements of users that are still to be learnt.
 func (b *Backend) statements(q *backends.SearchRequest) *backends.SearchRequest {
 	out := *q
 	out.Kinds, out.Beside = []backends.Kind{backends.KindEpisode}, nil
@@ -123,20 +123,20 @@ func (b *Backend) statements(q *backends.SearchRequest) *backends.SearchRequest 
 	return &out
 }
 
-// asksFor reports whether any of some is among kinds; no kinds are all.
+// asksFor reports whether any of some is among kinds; an empty list means all.
 func asksFor(kinds []backends.Kind, some ...backends.Kind) bool {
 	return len(kinds) == 0 || slices.ContainsFunc(some, func(k backends.Kind) bool { return slices.Contains(kinds, k) })
 }
 
-// places are the partitions that a scope names: the one of who speaks and the
-// workspace. Either may be missing, not both.
+// places are the partitions that a scope names: the speaker's and the workspace. One of them may be
+// missing.
 type places struct {
 	scope     backends.Scope
 	personal  *backends.Partition // the user's, else the agent's own
 	workspace *backends.Partition
 }
 
-// places returns where a call may go. A zero scope is that of the context.
+// places returns the partitions of a call. A zero scope stands for the scope of the context.
 func (b *Backend) places(ctx context.Context, s backends.Scope) (*places, error) {
 	if s.IsZero() {
 		s, _ = backends.ScopeFrom(ctx)
@@ -158,7 +158,7 @@ func (b *Backend) places(ctx context.Context, s backends.Scope) (*places, error)
 	return out, nil
 }
 
-// named returns the partition, or nil where the scope names none.
+// named returns the partition, or nil if the scope leaves it out.
 func named(p backends.Partition, err error) (*backends.Partition, error) {
 	if errors.Is(err, backends.ErrNoScope) {
 		return nil, nil
@@ -166,8 +166,7 @@ func named(p backends.Partition, err error) (*backends.Partition, error) {
 	return &p, err
 }
 
-// all returns the places, that of who speaks first: to forget a user must not erase what
-// others share.
+// all returns the places, the speaker's first: forgetting a user must leave shared memories alone.
 func (p *places) all() []keeper.Place {
 	var out []keeper.Place
 	for _, of := range []*backends.Partition{p.personal, p.workspace} {

@@ -18,8 +18,8 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 )
 
-// LoadSettings sets what files, in order, and then overrides set; the last one wins, key by
-// key. A file is YAML or JSON, an override key=value:
+// LoadSettings applies the settings of files, in order, and then the overrides; the last value of a
+// key wins. A file is YAML or JSON, an override key=value:
 //
 //	err := cfg.LoadSettings([]string{"memory.yaml"}, "task.top_k=10", "language=zh")
 //
@@ -50,10 +50,10 @@ import (
 // and thread_pool_max_workers, bare or behind op.NAME., op.NAME.params., flow.NAME. and
 // flow.NAME.params.
 //
-// What code makes, such as models and stores, has no key, and no key takes a secret.
-// Errors: ErrInvalid for what cannot be read, an unknown key, a value of another type and a
-// key that one file sets twice; those of reading files. After an error c is as it was. [New]
-// checks the ranges of values.
+// Values made by code, such as models and stores, are not settings, and secrets never are. Errors:
+// ErrInvalid for an unreadable document, an unknown key, a value of another type and a key that one
+// file sets twice; and the errors of reading files. After an error c is as it was. [New] checks the
+// ranges of values.
 func (c *Config) LoadSettings(files []string, overrides ...string) error {
 	n := *c
 	s := newSettings(&n)
@@ -144,14 +144,14 @@ func (s settings) key(name string) (string, error) {
 		return name, nil
 	}
 	former := formerPath.FindStringSubmatch(name)
-	if former != nil && formerNames[former[1]] != "" && !strings.Contains(name, "compar") { // whose similarity is that of tasks
+	if former != nil && formerNames[former[1]] != "" && !strings.Contains(name, "compar") { // its similarity belongs to tasks
 		return formerNames[former[1]], nil
 	}
 	return "", fmt.Errorf("%.80q: %w: no such setting; models, stores and their secrets are values of Config; the settings are %s",
 		name, backends.ErrInvalid, strings.Join(slices.Sorted(maps.Keys(s)), ", "))
 }
 
-// read sets what a document sets.
+// read applies the settings of a document.
 func (s settings) read(document []byte) error {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {
@@ -169,7 +169,7 @@ func (s settings) read(document []byte) error {
 	return nil
 }
 
-// section sets what a mapping sets. set has the names by which keys were set before.
+// section applies the settings of a mapping. set has the names by which keys were set before.
 func (s settings) section(prefix string, n *yaml.Node, set map[string]string) error {
 	for pair := range slices.Chunk(n.Content, 2) { // a name and a value
 		name, value := prefix+pair[0].Value, pair[1]
@@ -186,11 +186,11 @@ func (s settings) section(prefix string, n *yaml.Node, set map[string]string) er
 	return nil
 }
 
-// zeroes are the keys for which 0 is a value, and does not stand for the default.
+// zeroes are the keys that take 0 as a value instead of the default.
 var zeroes = []string{"task.forget_after", "task.forget_share"}
 
-// set decodes a value into the field of a key; one that is empty leaves it as it is. Errors
-// do not repeat the value: it may be a secret.
+// set decodes a value into the field of a key; an empty value leaves it as it is. Errors leave out
+// the value: it may be a secret.
 func (s settings) set(name string, n *yaml.Node, set map[string]string) error {
 	key, err := s.key(name)
 	switch {

@@ -24,24 +24,24 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Turn is a turn of a conversation: a user's message and all that was done about it.
+// Turn is a turn of a conversation: a user's message and all work on it.
 type Turn struct {
 	Scope    backends.Scope
 	ID       string
-	Messages []backends.Message // in order, tool calls and results among them; shared, not to be changed
+	Messages []backends.Message // in order, with tool calls and results; shared, so read only
 }
 
 // Outcome says how a turn went.
 type Outcome struct {
 	Score  float64 // 1 is full success, 0 failure
-	TaskID string  // Optional. Attempts at one task that are learnt from together, in one stretch of the log, are compared.
-	Note   string  // Optional. What was good or wrong, in words; the model that learns sees it.
+	TaskID string  // Optional. Attempts at one task are compared if one stretch of the log has them.
+	Note   string  // Optional. Good and bad points, in words; the model that learns sees it.
 }
 
-// VerdictOf returns a [Config.Verdict] that reads how a turn went from the results of
-// one tool: a JSON object with a field that is a number, or true or false, perhaps in a
-// code fence. Results without it say nothing, and so do those that begin with words: an
-// object further on may be one that the tool was given.
+// VerdictOf returns a [Config.Verdict] that reads how a turn went from the results of one tool: a
+// JSON object with a field that is a number, or true or false, perhaps in a code fence. Other
+// results have no verdict. Results that begin with words have none either: an object further on may
+// be an input of the tool.
 func VerdictOf(tool, field string) func(*schema.Message) (float64, bool) {
 	return func(m *schema.Message) (float64, bool) {
 		if m.Role != schema.Tool || m.ToolName != tool {
@@ -69,7 +69,7 @@ func VerdictOf(tool, field string) func(*schema.Message) (float64, bool) {
 	}
 }
 
-// outcome returns how a turn went, nil if that is unknown: what the callback says, else the
+// outcome returns how a turn went, or nil if that is unknown: the answer of the callback, else the
 // last result of a tool that Config.Verdict can read.
 func (b *Backend) outcome(ctx context.Context, t *Turn) (*Outcome, error) {
 	if b.config.Outcome != nil {
@@ -94,8 +94,8 @@ func (b *Backend) outcome(ctx context.Context, t *Turn) (*Outcome, error) {
 	return nil, nil
 }
 
-// turnsOf puts messages of one session together by their turns, in the order in which
-// these began. What memory itself put in is left out.
+// turnsOf groups messages of one session by their turns, in the order in which these began. It
+// leaves out notes that memory put in.
 func turnsOf(s backends.Scope, messages []backends.Message) []*Turn {
 	var turns []*Turn
 	byID := map[string]*Turn{}
@@ -124,7 +124,7 @@ func turnIn(turns []*Turn, id string) *Turn {
 	return nil
 }
 
-// teaches reports whether anything was done in the turn.
+// teaches reports whether the turn has work in it: an answer or a tool's result.
 func (t *Turn) teaches() bool {
 	return slices.ContainsFunc(t.Messages, func(m backends.Message) bool { return m.Role == schema.Assistant || m.Role == schema.Tool })
 }
@@ -147,12 +147,12 @@ func (t *Turn) trajectory(o *Outcome) task.Trajectory {
 	return out
 }
 
-// RecordOutcome implements [backends.Judge]: task memory learns from a turn that is in
-// the session's log. The newest 2,000 messages of the session are looked at.
+// RecordOutcome implements [backends.Judge]: task memory learns from a turn in the session's log,
+// among the newest 2,000 messages of the session.
 //
-// Errors: ErrNoScope where the scope names no workspace, or neither user nor agent,
-// ErrNotFound for a turn that is not there, ErrInvalid for a score that is no number
-// and without a model, and those of Task().Summarize.
+// Errors: ErrNoScope if the scope lacks a workspace, or both user and agent; ErrNotFound for an
+// unknown turn; ErrInvalid for a score that is NaN or infinite, and without a model; and the errors
+// of Task().Summarize.
 func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
 	return keeper.Call(ctx, b.keeper, &b.calls, r, b.recordOutcome)
 }
@@ -190,16 +190,15 @@ func (b *Backend) recordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 }
 
 const (
-	logSize = 2000 // messages of a log among which a turn is looked for
-	ahead   = 200  // messages behind those of a request among which its last turn may go on: as many as a request has
+	logSize = 2000 // messages of a log in which a turn is looked for
+	ahead   = 200  // messages behind a request in which its last turn may go on: as many as a request has
 )
 
-// ended returns those turns of a request that end in it, each with all that was said
-// and done in it. The log gives long turns piece by piece; how they went is asked once,
-// at their end.
+// ended returns the turns that end in a request, each as a whole. The log gives long turns piece by
+// piece; how they went is asked once, at their end.
 func (b *Backend) ended(ctx context.Context, s backends.Scope, r *backends.AddRequest) ([]*Turn, error) {
 	turns := turnsOf(s, r.Messages)
-	if r.Checkpoint == nil { // not from a log
+	if r.Checkpoint == nil { // the messages come from the caller
 		return turns, nil
 	}
 	p, err := s.Speaker()
@@ -214,7 +213,7 @@ func (b *Backend) ended(ctx context.Context, s backends.Scope, r *backends.AddRe
 	later := turnsOf(s, said(next))
 	turns = slices.DeleteFunc(turns, func(t *Turn) bool { return t.ID != "" && turnIn(later, t.ID) != nil })
 	whole, err := b.logged(ctx, p, s, r.Checkpoint.Upto)
-	if err != nil && !errors.Is(err, backends.ErrNotFound) { // then the log is kept in another store
+	if err != nil && !errors.Is(err, backends.ErrNotFound) { // then another store keeps the log
 		return nil, err
 	}
 	for i, t := range turns {
@@ -234,7 +233,7 @@ func (b *Backend) logged(ctx context.Context, p backends.Partition, s backends.S
 	return turnsOf(s, said(entries)), nil
 }
 
-// said are the messages of entries, but for those that only mark a turn's end.
+// said returns the messages of entries, without the mere marks of a turn's end.
 func said(entries []store.Entry) []backends.Message {
 	var out []backends.Message
 	for i := range entries {
