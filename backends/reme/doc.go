@@ -4,9 +4,9 @@
 // Package reme is memory in the style of ReMe: agents learn from what they did. It
 // keeps three kinds of memory:
 //
-//		task      experience from attempts at tasks: when it helps, and what to do
-//	  personal  facts about a user, each statement with its time
-//		tool      how tools behave: their calls, statistics, guidelines
+//	task      experience from attempts at tasks: when it helps, and what to do
+//	personal  facts about a user, each statement with its time
+//	tool      how tools behave: their calls, statistics, guidelines
 //
 // and skills, procedures made of task memory that proved themselves ([Backend.Skills]).
 //

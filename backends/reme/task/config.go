@@ -19,40 +19,42 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Config configures a [Memory]. It is copied by [New].
+// Config configures a [Memory]. [New] copies it.
 type Config struct {
 	Threshold       float64 // Score from which on an attempt is a success. Optional. Defaults to 1.
 	SimpleThreshold float64 // The same for SummaryRequest.Simple. Optional. Defaults to 0.9.
-	MinQuality      float64 // The judge's score from which on a candidate is kept, above 0 to 1. Optional. Defaults to 0.5.
+	MinQuality      float64 // The judge's score from which on a candidate stays, above 0 to 1. Optional. Defaults to 0.5.
 
-	// Duplicate is the cosine, above 0 to 1, from which on the model decides whether an
-	// experience duplicates a known one. Both are embedded alike, situation and content
-	// together. Optional. Defaults to 0.9.
+	// Duplicate is the cosine, above 0 to 1, from which on the model decides whether an experience
+	// duplicates a known one. The vectors cover situation and content together. Optional. Defaults
+	// to 0.9.
 	Duplicate float64
-	// DuplicateWords is the same where there is no embedder: Dice's coefficient of the
-	// words. Of 970 memories that ReMe's authors published 9 in 100 have a neighbour as
-	// near as the default. Optional. Defaults to 0.55.
+	// DuplicateWords is the same without an embedder: Dice's coefficient of the words. Of 970
+	// memories that ReMe's authors published 9 in 100 have a neighbour as near as the default.
+	// Optional. Defaults to 0.55.
 	DuplicateWords float64
 
-	// What requests ask for that do not say. Optional.
+	// Defaults for requests. Optional.
 	TopK     int  // RetrieveRequest.TopK. Defaults to 5.
 	Rerank   bool // RetrieveRequest.Rerank is set for every request.
 	Rewrite  bool // RetrieveRequest.Rewrite is set for every request.
 	Attempts int  // RetryRequest.Attempts. Defaults to 3.
 	Forget   Rule // ForgetRequest.Rule. Defaults to DefaultRule.
 
-	// KeepQuery keeps as task_query what the task was in the words of the trajectory, as ReMe
-	// does, redacted, and experiences that quote what the user said: for workspaces whose users may read each other's questions. Optional.
+	// KeepQuery keeps the words of the trajectory as task_query, redacted, as ReMe does, and
+	// experiences that quote the user. It is for workspaces whose users may read each other's
+	// questions. Optional.
 	KeepQuery bool
 
-	// HoldBack keeps an experience that a user's run taught from searches of others until it is
-	// confirmed: it was learnt again, it helped in a task (see Record), or a verifier removed
-	// held_back from its Metadata by Update. Who taught it finds it at once, and a scope without
-	// user and agent finds all. List shows it to all members. Optional. Off, as in ReMe.
+	// HoldBack hides an experience that a user's run taught from the searches of others until it is
+	// confirmed. It is confirmed when it is learnt again, when it helps in a task (see Record), or
+	// when a verifier removes held_back from its Metadata by Update. The user who taught it finds
+	// it at once, and a scope without user and agent finds all. List shows it to all members.
+	// Optional. Off, as in ReMe.
 	HoldBack bool
 
-	Author   string            // Origin.Author of what is learnt, and the actor in its history. Optional. Defaults to "model".
-	Language backends.Language // Of prompts and answers. Optional. Defaults to that of the material.
+	Author   string            // Origin.Author of the experiences, and the actor in their history. Optional. Defaults to "model".
+	Language backends.Language // Of prompts and answers. Optional. Defaults to the language of the material.
 	Prompts  Prompts           // Optional. Empty fields have the defaults.
 }
 
@@ -94,14 +96,14 @@ type Memory struct {
 	limits  ask.Limits
 	prompt  int                            // tokens
 	storing work.Locks[backends.Partition] // held from looking for duplicates to storing
-	answers sync.Map                       // of requests that failed: by workspace what summary.answers was
+	answers sync.Map                       // of failed requests: by workspace a copy of summary.answers
 }
 
 // New returns task memory over a keeper, as reme.New does. The model extracts, judges, decides
-// about near duplicates, reranks and rewrites; if it is nil, nothing is learnt from
-// trajectories, and only what has the same words is a duplicate. limits bound what one request
-// may cost, prompt how many tokens of material one prompt shows: more is divided, or shortened
-// with a mark. A configuration that cannot work is ErrInvalid.
+// about near duplicates, reranks and rewrites. With a nil model trajectories teach nothing, and
+// only the same words make a duplicate. limits bound the cost of one request, prompt the tokens of
+// material that one prompt shows: longer material is divided, or shortened with a mark. An unusable
+// configuration is ErrInvalid.
 func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Memory, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -112,15 +114,15 @@ func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt
 
 // The stages of a report, in the order in which they stand in it.
 const (
-	stageSuccess     = "extract success"     // questions in, candidates out; those refused or too many dropped
+	stageSuccess     = "extract success"     // questions in, candidates out; refused and surplus ones dropped
 	stageFailure     = "extract failure"     // the same
 	stageComparative = "extract comparative" // the same
 	stageSimple      = "extract simple"      // the same
-	stageJudge       = "validate"            // candidates in, those worth keeping out, the others dropped
-	stageDuplicates  = "deduplicate"         // candidates in, those to be stored out; duplicates dropped, others merged
+	stageJudge       = "validate"            // candidates in, good ones out, the others dropped
+	stageDuplicates  = "deduplicate"         // candidates in, entries to store out; duplicates dropped, others merged
 	stageStore       = "store"               // candidates in, memories stored out
 	stageRecall      = "recall"              // queries in, memories out
-	stageRerank      = "rerank"              // memories in, those that help out
+	stageRerank      = "rerank"              // memories in, helpful ones out
 	stageRewrite     = "rewrite"             // memories in, an answer out
 )
 
@@ -129,8 +131,7 @@ func (m *Memory) redact(s string) string { return strings.TrimSpace(m.keeper.Red
 // begin returns the run of one request.
 func (m *Memory) begin() *ask.Run { return m.model.Begin(m.limits) }
 
-// head returns the memory that holds in the place of mem: itself, or what superseded
-// it; nil if nothing does.
+// head returns the current memory for mem: itself, or its latest successor; nil if none is current.
 func (m *Memory) head(ctx context.Context, p backends.Partition, mem *backends.Memory) (*backends.Memory, error) {
 	for range 64 { // a foreign library may hold a circle
 		if mem == nil || mem.SupersededBy == "" {

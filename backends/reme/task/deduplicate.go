@@ -21,24 +21,24 @@ import (
 )
 
 const (
-	neighbours = 5 // memories that an entry is compared with
-	maxPairs   = 3 // of those that are similar, how many the model is shown
+	neighbours = 5 // memories to compare an entry with
+	maxPairs   = 3 // similar ones that the model sees
 )
 
 // entry is a candidate on its way into the workspace.
 type entry struct {
 	memory backends.Memory
 	key    string           // of its words
-	known  *backends.Memory // the memory of the workspace that has the same words, or superseded them
-	first  *entry           // the earlier entry of the request that has the same words
-	pairs  []*pair          // what it may duplicate, the most similar first
+	known  *backends.Memory // a memory of the workspace with the same words, or the successor of one
+	first  *entry           // the earlier entry of the request with the same words
+	pairs  []*pair          // its possible duplicates, the most similar first
 
-	target  *target // what becomes of it: the memory that it is stored in
+	target  *target // the memory that stores it
 	outcome backends.Outcome
 	merged  bool
 }
 
-// pair is an entry and what it is similar to.
+// pair is an entry and a similar text.
 type pair struct {
 	entry      *entry
 	known      *backends.Memory // of the workspace, or
@@ -55,8 +55,8 @@ func (p *pair) other() *backends.Memory {
 
 func (p *pair) key() [2]string { return [2]string{p.entry.key, keyOf(p.other())} }
 
-// entries returns the candidates as they are to be stored. Those that redaction left
-// nothing of are left out.
+// entries returns the candidates in the form for the store. It drops a candidate if redaction
+// leaves it empty.
 func (s *summary) entries(candidates []backends.Memory) []*entry {
 	var out []*entry
 	for i := range candidates {
@@ -68,8 +68,8 @@ func (s *summary) entries(candidates []backends.Memory) []*entry {
 	return out
 }
 
-// deduplicate finds what each entry duplicates: the same words first, then what is
-// similar, about which the model decides. Without a model only the words decide.
+// deduplicate finds the duplicates of each entry: the same words first, then similar ones, about
+// which the model decides. Without a model only the words decide.
 func (s *summary) deduplicate(ctx context.Context, entries []*entry) error {
 	if err := s.exact(ctx, entries); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (s *summary) deduplicate(ctx context.Context, entries []*entry) error {
 	return s.decide(ctx, entries)
 }
 
-// exact finds the entries whose words are known: in a memory that holds, in one that was
-// superseded by one that holds, or earlier in the request.
+// exact finds the entries with known words: in a current memory, in one whose successor is current,
+// or earlier in the request.
 func (s *summary) exact(ctx context.Context, entries []*entry) error {
 	first := map[string]*entry{}
 	var keys []string
@@ -108,8 +108,8 @@ func (s *summary) exact(ctx context.Context, entries []*entry) error {
 	return nil
 }
 
-// near pairs each entry that is open with what it is similar to: of the five memories
-// that a search finds, and of the entries before it.
+// near pairs each open entry with similar texts: among the five memories that a search finds, and
+// among the entries before it.
 func (s *summary) near(ctx context.Context, entries []*entry) error {
 	open := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.known != nil || e.first != nil })
 	hits := make([][]backends.Hit, len(open))
@@ -153,13 +153,13 @@ func (s *summary) near(ctx context.Context, entries []*entry) error {
 	return nil
 }
 
-// search returns memories that the entry may duplicate. One with the same words, which
-// was stored meanwhile, is ErrConflict.
+// search returns memories that the entry may duplicate. A memory with the same words, stored
+// meanwhile, is ErrConflict.
 func (s *summary) search(ctx context.Context, e *entry) ([]backends.Hit, error) {
 	resp, err := s.m.keeper.Search(recall.WithVectors(ctx, &recall.Vectors{}), s.workspace, &backends.SearchRequest{
 		Query: bothTexts(&e.memory), TopK: neighbours, Kinds: []backends.Kind{backends.KindTask},
 	})
-	if err == nil && !errors.Is(resp.Degraded, backends.ErrDimension) { // until the partition is embedded anew words have to do
+	if err == nil && !errors.Is(resp.Degraded, backends.ErrDimension) { // until a re-embedding words have to do
 		err = resp.Degraded // a search by words only would miss what the embedder finds
 	}
 	if err != nil {
@@ -174,19 +174,19 @@ func (s *summary) search(ctx context.Context, e *entry) ([]backends.Hit, error) 
 	return resp.Hits, nil
 }
 
-// What to do about a pair.
+// Decisions about a pair.
 const (
 	decideSame     = "same"
 	decideMerge    = "merge"
 	decideDistinct = "distinct"
 )
 
-// decisions are what the model answers about pairs.
+// decisions are the model's answer about pairs.
 type decisions struct {
 	Decisions []decision `json:"decisions" jsonschema_description:"one for each pair"`
 }
 
-// decision is what to do about a pair. Of merge the texts are those of the merged
+// decision is the model's decision about a pair. With merge the texts belong to the merged
 // experience.
 type decision struct {
 	Pair      int    `json:"pair" jsonschema_description:"the number of the pair"`
@@ -195,7 +195,7 @@ type decision struct {
 	Content   string `json:"content,omitempty" jsonschema_description:"for merge: the merged experience"`
 }
 
-// Check refuses what is no decision; the error is for the model.
+// Check refuses an unusable decision; the error is for the model.
 func (d *decision) Check() error {
 	switch d.Decision {
 	case decideSame, decideDistinct:
@@ -248,7 +248,7 @@ func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 	}
 	for _, d := range answer.Value.Decisions {
 		d.WhenToUse, d.Content = s.m.redact(d.WhenToUse), s.m.redact(d.Content)
-		if d.Decision == decideMerge && (!text.HasWords(d.WhenToUse) || !text.HasWords(d.Content)) { // redaction left nothing
+		if d.Decision == decideMerge && (!text.HasWords(d.WhenToUse) || !text.HasWords(d.Content)) { // redaction emptied it
 			d.Decision = decideDistinct
 		}
 		s.decisions[pairs[d.Pair].key()] = d
@@ -256,7 +256,7 @@ func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 	return n, nil
 }
 
-// decision returns what was decided about a pair.
+// decision returns the model's decision about a pair.
 func (s *summary) decision(p *pair) decision { return s.decisions[p.key()] }
 
 // fitting returns how many of the blocks have at most limit tokens together, and at least
@@ -272,12 +272,11 @@ func fitting(blocks []string, limit int) int {
 	return n
 }
 
-// similarity returns how similar two of the texts are, 0 to 1: the cosine of their
-// vectors, which one call of the embedder computes, or without an embedder Dice's
-// coefficient of their words.
+// similarity returns how similar two of the texts are, 0 to 1: the cosine of their vectors, which
+// one call of the embedder computes, or Dice's coefficient of their words without an embedder.
 func (m *Memory) similarity(ctx context.Context, run *ask.Run, texts []string) (func(a, b string) float64, error) {
 	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
-	if !m.keeper.Embeds() || len(texts) < 2 { // of one text nothing is asked
+	if !m.keeper.Embeds() || len(texts) < 2 { // a single text needs no call
 		words := map[string]map[string]bool{}
 		for _, s := range texts {
 			words[s] = wordsOf(s)
@@ -301,7 +300,7 @@ func (m *Memory) similarity(ctx context.Context, run *ask.Run, texts []string) (
 	return func(a, b string) float64 { return float64(vek32.CosineSimilarity(vectors[a], vectors[b])) }, nil
 }
 
-// word is a run of letters and digits, or a Chinese character: Chinese has no spaces.
+// word is a run of letters and digits, or a Chinese character, since Chinese text lacks spaces.
 var word = regexp.MustCompile(`\p{Han}|(?:[^\P{L}\p{Han}]|[\p{N}\p{M}])+`)
 
 // wordsOf returns the distinct words of a text, folded.

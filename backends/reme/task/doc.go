@@ -1,10 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package task is task memory: experience that agents draw from what they did, kept in
-// workspaces, found again when a task resembles an earlier one, and forgotten when it
-// does not help. It is an independent implementation of what ReMe calls task memory. A
-// program gets it from the backend of package reme:
+// Package task is task memory: experience that agents draw from their work, in workspaces. A search
+// finds it when a task resembles an earlier one, and useless experience is forgotten. It is an
+// independent implementation of ReMe's task memory. A program gets it from the backend of package
+// reme:
 //
 //	memory := backend.Task()
 //	shop := backends.Scope{Workspace: "shop"}
@@ -20,76 +20,73 @@
 //	// now and then
 //	gone, err := memory.Forget(ctx, &task.ForgetRequest{Scope: shop})
 //
-// [Memory.Retry] combines them: it tries a task several times, with what its failures
-// taught, and keeps that only if it led to a success.
+// [Memory.Retry] combines them: it tries a task several times, with the lessons of its failures,
+// and keeps these lessons only if they led to a success.
 //
 // # A memory
 //
-// A task memory is a [backends.Memory] of kind task. WhenToUse is the situation in which
-// it helps, and what vectors are made of; Text is the experience. Quality is the judge's
-// score, and nothing else ever changes it: the similarity of a search is Hit.Score. The
-// keys of its Metadata, by which filters find it, are
+// A task memory is a [backends.Memory] of kind task. WhenToUse is the situation in which it helps;
+// vectors are made of it. Text is the experience. Quality is the judge's score and never changes:
+// the similarity of a search is Hit.Score. Filters find the keys of its Metadata:
 //
 //	tags, tools_used   lists of texts
 //	confidence         0 to 1, of the model that extracted it
 //	step_type          reasoning, action, observation or decision
-//	freq, utility      how often it was used in a task, and how often such a task succeeded
-//	task_query         what the task was, in a general sentence of the model's: see below
-//	task_id            which task it was
+//	freq, utility      how often a task used it, and how often such a task succeeded
+//	task_query         the task in a general sentence of the model's: see below
+//	task_id            the id of the task
 //	source             success, failure, comparative or simple
 //	outcome            the score of the trajectory that taught it
 //	held_back          true until it is confirmed: see Config.HoldBack
 //	corroborated       how often it was learnt again in other words, or agreed with
-//	refuted            how often a reflection found that another lesson disagrees: package reflect
+//	refuted            how often a reflection found a lesson that disagrees: package reflect
 //
-// Numbers that are absent count as 0.
+// Absent numbers count as 0.
 //
 // # Learning
 //
-// A [Trajectory] is an attempt at a task and its score. The model extracts candidates
-// from successes, from failures, and from the best and the worst attempt at the same
-// task; a second question, which shows how it went and the steps that they rest on, in at
-// most 512 tokens, judges them. Long attempts are divided. What is shown to a model is
-// redacted, and fenced as data.
+// A [Trajectory] is an attempt at a task and its score. The model extracts candidates from
+// successes, from failures, and from the best and the worst attempt at the same task. A second
+// question judges them; it shows the outcome and the steps behind the candidates, in at most 512
+// tokens. Long attempts are divided. Material is redacted before a model sees it, and fenced as
+// data.
 //
-// # What others read
+// # Text that others read
 //
-// A workspace is read by others. What goes to it is redacted: see reme.Config.Redact. Of what
-// a user said nothing is stored: task_query is how the model names the task, and absent where
-// it does not, or repeats eight words of the user in a row; an experience that repeats sixteen,
-// or a whole message of eight, is dropped. [Config].KeepQuery allows both and keeps the words
-// of the trajectory, as ReMe does. Each memory keeps the user and the session that it came
-// from, and after a merge all users (Origin.Users); callers see their own, and the program, a
-// scope that names the workspace alone, sees all.
+// Others read a workspace, so its contents are redacted: see reme.Config.Redact. The words of a
+// user stay out of it. task_query is the model's name for the task; it is left out if it repeats
+// eight words of the user in a row. An experience that repeats sixteen words, or a whole message of
+// eight, is dropped. [Config].KeepQuery allows both and keeps the words of the trajectory, as ReMe
+// does. Each memory keeps its user and session, and after a merge all users (Origin.Users). Callers
+// see their own. The program, a scope that names the workspace alone, sees all.
 //
 // # Duplicates
 //
-// The same words are stored once, however often they are learnt, and from however many
-// processes at a time: ids follow from words. Each other candidate is
-// compared with the five memories nearest to it and with the rest of the request. What is
-// similar goes to the model, all pairs of a request in one question: the same is counted
-// (corroborated), what has something to add is merged with the memory, which the
-// merged one supersedes with its counts, and what is distinct is stored beside it.
+// The same words are stored once, however often and by however many processes they are learnt: ids
+// follow from words. Each other candidate is compared with the five nearest memories and with the
+// rest of the request. Similar texts go to the model, all pairs of a request in one question. A
+// duplicate is counted (corroborated). A text that adds something is merged with the memory; the
+// merged one supersedes it and takes its counts. A distinct text is stored beside it.
 //
-// A request that is repeated unchanged, in whatever process, stores nothing and asks no
-// model, as long as all holds that it came to.
+// An unchanged repeat of a request, in whatever process, stores nothing and needs no model, as long
+// as all its results are current.
 //
 // # Counts
 //
-// [Memory.Record] adds to freq and utility in the store, so that nothing is lost however
-// many record at a time. By them [Memory.Forget] decides; see [Rule].
+// [Memory.Record] adds to freq and utility in the store, so that parallel calls all count.
+// [Memory.Forget] decides by them; see [Rule].
 //
 // # Skills
 //
 // A skill is a procedure for tasks of a sort: a name, when to use it, steps, the tools that they
-// need, and as evidence the lessons that it was made from. It is text for an agent to follow, and
-// never code to be run. [Skills.Draft] has the model write one down, from attempts that succeeded
-// and from lessons; [Skills.Add] and [Skills.ReadDir] take what a person wrote. It is a draft, which no
-// search finds, until DraftRequest.Verify says that it works, or two tasks with it succeeded
-// ([Skills.Record]); then it takes the place of a skill of its name, and notes show it in the place
-// of the lessons that it was made from. One that failed in half of three uses or more is withdrawn. So
-// Voyager's rule (Wang et al., 2023), that only what was verified joins the library, holds without
-// its code. When a lesson is forgotten, what was made of it is, too.
+// need, and the lessons behind it as evidence. An agent reads it as text; it is never run as code.
+// [Skills.Draft] lets the model write one down, from successful attempts and from lessons;
+// [Skills.Add] and [Skills.ReadDir] take skills that a person wrote. A new skill is a draft, which
+// searches leave out. It is proved when DraftRequest.Verify says that it works, or after two
+// successful tasks with it ([Skills.Record]). Then it supersedes a skill of its name, and notes
+// show it instead of its lessons. A skill that failed in half of three uses or more is withdrawn.
+// So Voyager's rule (Wang et al., 2023), that only verified skills join the library, holds here for
+// texts. Forgetting a lesson also forgets the skills made of it.
 //
 // [Skills.WriteDir] writes a folder of SKILL.md files, as Eino's skill middleware reads them:
 //
@@ -97,10 +94,9 @@
 //
 // # When something fails
 //
-// Learning is all or nothing, and each write is one atomic batch.
-// So an outage of the model, the embedder or the store is an error that names the step,
-// in the report too, and leaves the workspace as it was. The embedder is tried before the
-// model is asked, and the first failure ends the other questions. What was answered until
-// then is kept in the process: a repeat asks the rest. Retrieval answers as long as the
-// store does, and reports in Degraded what it went without.
+// Learning is all or nothing, and each write is one atomic batch. So an outage of the model, the
+// embedder or the store is an error that names the step, in the report too, and leaves the
+// workspace as it was. The embedder is tried before the model, and the first failure ends the other
+// questions. The process keeps the answers so far: a repeat asks the rest. Retrieval answers as
+// long as the store does, and reports missing parts in Degraded.
 package task

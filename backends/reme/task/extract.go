@@ -23,7 +23,7 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// experiences are what the model answers about attempts.
+// experiences are the model's answer about attempts.
 type experiences struct {
 	Task        string       `json:"task,omitempty" jsonschema_description:"the kind of task in one general sentence, without names, numbers and quotations"`
 	Experiences []experience `json:"experiences" alias:"memories,items,results" jsonschema_description:"empty if nothing is worth keeping"`
@@ -40,10 +40,10 @@ type experience struct {
 	Rest       map[string]any `json:"-"`
 }
 
-// maxExperience is how many bytes one entry may have: a larger one is no experience.
+// maxExperience bounds one entry in bytes: a larger one is beyond an experience.
 const maxExperience = 32 << 10
 
-// Check refuses what is no experience; the error is for the model.
+// Check refuses an incomplete experience; the error is for the model.
 func (e *experience) Check() error {
 	if !text.HasWords(e.WhenToUse) || !text.HasWords(e.Experience) {
 		return errors.New("it needs both when_to_use and the experience itself, in words")
@@ -55,23 +55,22 @@ func (e *experience) Check() error {
 	return nil
 }
 
-// question is what is asked about some material.
+// question is one question to the model about some material.
 type question struct {
 	stage    string
 	prompt   func(*Prompts) string
-	most     int        // candidates of one answer; what is beyond is dropped
+	most     int        // candidates of one answer; surplus ones are dropped
 	source   string     // of the candidates: see metaSource
-	attempts []*attempt // that the material shows; the candidates are from the first
-	material []fenced   // one of each attempt
+	attempts []*attempt // in the material; the candidates are from the first
+	material []fenced   // one for each attempt
 
-	found    []backends.Memory // what of the answer is worth keeping
+	found    []backends.Memory // the candidates worth keeping
 	answered bool
 }
 
-// extract returns the candidates that the trajectories teach and that the judge finds
-// worth keeping: of successes, of failures, of comparisons, each in the order of the
-// trajectories. Simple asks one question a trajectory, and no judge. The first failure ends
-// the other questions.
+// extract returns the candidates of the trajectories that the judge finds worth keeping: of
+// successes, of failures, of comparisons, each in the order of the trajectories. Simple asks one
+// question a trajectory, and no judge. The first failure ends the other questions.
 func (s *summary) extract(ctx context.Context, ts []Trajectory, simple bool) ([]backends.Memory, error) {
 	m := s.m
 	var questions []question
@@ -100,7 +99,7 @@ func (s *summary) extract(ctx context.Context, ts []Trajectory, simple bool) ([]
 	return out, nil
 }
 
-// answer asks a question that is not answered yet, and the judge about what it is answered.
+// answer asks an open question, and then the judge about the answer.
 func (s *summary) answer(ctx context.Context, q *question) (err error) {
 	if q.answered {
 		return nil
@@ -114,14 +113,14 @@ func (s *summary) answer(ctx context.Context, q *question) (err error) {
 	return err
 }
 
-// key tells questions of a workspace apart, and what is stored of their answers.
+// key tells questions of a workspace apart, with all facts that their memories store.
 func (q *question) key() string {
 	of := q.attempts[0]
 	return text.HashKey(q.stage, fences(q.material), of.TaskID, of.Session, of.Turn, of.Observed.UTC().Format(time.RFC3339Nano))
 }
 
-// ask asks what some material teaches. With the candidates it returns the numbers of the
-// steps that they are said to rest on.
+// ask asks what some material teaches. With the candidates it returns the numbers of the steps that
+// they cite.
 func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) (out []backends.Memory, cited []int, err error) {
 	stage := run.Stage(q.stage)
 	stage.In(1)
@@ -151,7 +150,7 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) (out []back
 	return out, cited, nil
 }
 
-// fail counts a failure, but not that of a question that another failure cut off.
+// fail counts a failure, unless another failure cut the question off.
 func fail(ctx context.Context, stage *ask.Stage, err error) {
 	if ctx.Err() == nil {
 		stage.Fail(err)
@@ -165,8 +164,8 @@ const (
 	minLent  = 16   // the same of an experience, which may need the names of things
 )
 
-// taskQuery returns what is stored of a task's words: not those of the user, which others
-// would read, but the name that the model gives to the task.
+// taskQuery returns the stored words of a task: the model's name for it, since others would read
+// the words of the user.
 func (m *Memory) taskQuery(of *attempt, name string) string {
 	if m.config.KeepQuery {
 		return text.Fit(of.task(), maxQuery, text.Tokens)
@@ -198,7 +197,7 @@ func (a *attempt) quotes(s string, most int) bool {
 	})
 }
 
-// candidate returns an experience as a memory, not redacted.
+// candidate returns an experience as a memory, before redaction.
 func (q *question) candidate(e *experience, task string) backends.Memory {
 	of := q.attempts[0]
 	own := map[string]any{
@@ -215,14 +214,14 @@ func (q *question) candidate(e *experience, task string) backends.Memory {
 	meta := map[string]any{}
 	maps.Copy(meta, e.Rest)
 	delete(meta, metaTaskQuery)
-	maps.Copy(meta, own) // what the model adds replaces nothing
+	maps.Copy(meta, own) // the caller's keys go before the model's
 	return backends.Memory{
 		Kind: backends.KindTask, WhenToUse: e.WhenToUse, Text: e.Experience, Metadata: meta, Observed: of.Observed,
 		Origin: backends.Origin{Session: of.Session, Turn: of.Turn},
 	}
 }
 
-// ofEach asks of each attempt what it teaches.
+// ofEach asks for the lessons of each attempt.
 func (m *Memory) ofEach(attempts []*attempt) []question {
 	out := make([]question, len(attempts))
 	for i, a := range attempts {
@@ -232,7 +231,7 @@ func (m *Memory) ofEach(attempts []*attempt) []question {
 	return out
 }
 
-// ofAttempts asks of each success, or each failure, what it teaches, part by part.
+// ofAttempts asks for the lessons of each success, or each failure, part by part.
 func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
 	q := question{stage: stageFailure, prompt: func(p *Prompts) string { return p.Failure }, most: 3, source: "failure"}
 	if success {
@@ -262,8 +261,8 @@ func (m *Memory) ofPairs(pairs [][2]*attempt) []question {
 	return out
 }
 
-// summary is what the task was and how it went. Of limit tokens the words of the task
-// may have 1 in 8, and the note 1 in 16.
+// summary says what the task was and how it went. The words of the task get 1 in 8 of limit tokens,
+// and the note 1 in 16.
 func (a *attempt) summary(limit int) string {
 	p := phrasesIn[a.language]
 	outcome := p.failure
@@ -281,7 +280,7 @@ func (a *attempt) summary(limit int) string {
 	return b.String()
 }
 
-// shortened shows an attempt, of its steps these, in at most limit tokens.
+// shortened shows an attempt with some of its steps, in at most limit tokens.
 func (a *attempt) shortened(steps []step, limit int) string {
 	head := a.summary(limit)
 	return head + shortened(steps, limit-text.Tokens(head))
@@ -302,12 +301,12 @@ func (a *attempt) parts(limit int) []string {
 	return out
 }
 
-// maxEvidence is how many tokens of the attempts the judge is shown. It is at most the
-// least prompt there is, 512.
+// maxEvidence is how many tokens of the attempts the judge sees. It is at most the least prompt
+// there is, 512.
 const maxEvidence = 512
 
-// evidence is what the judge is shown of the material: the task, how it went, and the steps
-// that are cited, shortened. Of an attempt of which none is, that is all steps.
+// evidence returns the material for the judge: the task, how it went, and the cited steps,
+// shortened. Without a cited step an attempt shows all its steps.
 func (q *question) evidence(cited []int) []fenced {
 	out := make([]fenced, len(q.attempts))
 	for i, a := range q.attempts {
@@ -320,7 +319,7 @@ func (q *question) evidence(cited []int) []fenced {
 	return out
 }
 
-// judgements are what the judge answers.
+// judgements are the judge's answer.
 type judgements struct {
 	Judgements []judgement `json:"judgements" alias:"verdicts,results" jsonschema_description:"one for each candidate"`
 }
@@ -332,7 +331,7 @@ type judgement struct {
 	Feedback  string   `json:"feedback,omitempty" jsonschema_description:"why, in a sentence"`
 }
 
-// Check refuses what leaves open whether the candidate is valid, or how good it is.
+// Check refuses a judgement that leaves open whether the candidate is valid, or how good it is.
 func (j *judgement) Check() error {
 	if j.Valid == nil || j.Score == nil || !(*j.Score >= 0 && *j.Score <= 1) {
 		return errors.New("it needs is_valid and a score from 0 to 1")
@@ -340,9 +339,9 @@ func (j *judgement) Check() error {
 	return nil
 }
 
-// judge returns those candidates that are worth keeping: those that the evidence bears out,
-// that are valid and have a score of MinQuality or more, which is their Quality then. A
-// candidate without a judgement is ErrModel: no answer is no approval.
+// judge returns the candidates worth keeping: the evidence bears them out, and they are valid and
+// have a score of MinQuality or more. The score becomes their Quality. A candidate without a
+// judgement is ErrModel: silence is no approval.
 func (m *Memory) judge(ctx context.Context, run *ask.Run, evidence []fenced, candidates []backends.Memory) ([]backends.Memory, error) {
 	stage := run.Stage(stageJudge)
 	stage.In(len(candidates))
@@ -353,7 +352,7 @@ func (m *Memory) judge(ctx context.Context, run *ask.Run, evidence []fenced, can
 	q := m.question(m.config.Language.For(list.String()), func(p *Prompts) string { return p.Judge }, append(slices.Clone(evidence), fenced{"candidates", list.String()})...)
 	q.Tool, q.Purpose = "judge_experiences", "Hand in the judgements."
 	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
-		if len(j.Judgements) == 1 && len(candidates) == 1 && j.Judgements[0].Candidate == 0 { // it goes without saying
+		if len(j.Judgements) == 1 && len(candidates) == 1 && j.Judgements[0].Candidate == 0 { // a single candidate may lack its number
 			j.Judgements[0].Candidate = 1
 		}
 		return ask.EachOnce("candidate", 1, len(candidates), j.Judgements, func(j judgement) int { return j.Candidate })

@@ -14,14 +14,14 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Rule is which memories are forgotten: those that were used often enough to judge
-// them, and helped too seldom.
+// Rule says which memories are forgotten: the ones with enough uses to judge by that helped too
+// seldom.
 type Rule struct {
-	MinUses    int     // Memories that were used less often stay; at least 0.
-	MaxUtility float64 // Of the others those leave that helped in at most this share of their uses, 0 to 1.
+	MinUses    int     // Memories with fewer uses stay; at least 0.
+	MaxUtility float64 // A memory leaves if at most this share of its uses helped, 0 to 1.
 }
 
-// DefaultRule is that of ReMe's paper: five uses, helpful in at most half of them.
+// DefaultRule is the rule of ReMe's paper: five uses, helpful in at most half of them.
 func DefaultRule() Rule { return Rule{MinUses: 5, MaxUtility: 0.5} }
 
 func (r Rule) validate() error {
@@ -34,31 +34,31 @@ func (r Rule) validate() error {
 	return nil
 }
 
-// forgets reports whether the rule forgets a memory with these counts. One that was
-// never used stays, whatever the rule: nothing speaks against it.
+// forgets reports whether the rule forgets a memory with these counts. An unused memory always
+// stays.
 func (r Rule) forgets(freq, utility float64) bool {
 	return freq > 0 && freq >= float64(r.MinUses) && utility/freq <= r.MaxUtility
 }
 
-// ForgetRequest asks to delete the memories that did not prove themselves.
+// ForgetRequest asks to delete memories of little use.
 type ForgetRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
 	Rule   Rule // Optional. Defaults to Config.Forget.
-	DryRun bool // Report what would be deleted, and delete nothing. Optional.
+	DryRun bool // Only report the memories to delete. Optional.
 }
 
 // ForgetResponse is the answer to a [ForgetRequest].
 type ForgetResponse struct {
-	Deleted []backends.Memory // in the order in which they were stored; in a dry run those that would be
+	Deleted []backends.Memory // in the order of storing; in a dry run the ones to delete
 	DryRun  bool
 }
 
-// Forget deletes the memories that the rule forgets: no search finds them any more, and a
-// dump does not hold them. Their history still answers. A memory that is used meanwhile is
-// looked at again before it goes. ErrDenied: the caller may not delete one of them, see
-// reme.Config.Allow. After an error, ErrConflict among them if memories were used without pause, those
-// in the response are gone, and the call may be repeated.
+// Forget deletes the memories that the rule forgets: searches and dumps leave them out then, and
+// their history still answers. It looks again at a memory that is used meanwhile before it goes.
+// ErrDenied: the caller may not delete one of them, see reme.Config.Allow. After an error the
+// memories in the response are gone, and the caller may repeat the call. ErrConflict: memories were
+// used without pause.
 func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
@@ -79,7 +79,7 @@ func (m *Memory) Forget(ctx context.Context, r *ForgetRequest) (*ForgetResponse,
 // forgetBatch is how many memories one write deletes.
 const forgetBatch = 500
 
-// forget deletes what the rule forgets now, as it was read, and reports it.
+// forget deletes the memories that the rule forgets now, as it read them, and reports them.
 func (m *Memory) forget(ctx context.Context, s backends.Scope, p backends.Partition, rule Rule, resp *ForgetResponse) error {
 	all, err := m.keeper.All(ctx, p)
 	if err != nil {

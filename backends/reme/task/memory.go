@@ -25,13 +25,13 @@ const (
 	metaHeldBack   = "held_back"
 )
 
-// counts are what a memory gains by being used and learnt again.
+// counts are the gains of a memory by being used and learnt again.
 var counts = []string{keeper.MetaFreq, keeper.MetaUtility, keeper.MetaCorroborated}
 
-// reserved are the keys that are not the caller's.
+// reserved are the keys that callers cannot set.
 var reserved = append([]string{metaTags, metaConfidence, metaStepType, metaToolsUsed, metaTaskQuery, metaTaskID, metaSource, metaOutcome, metaHeldBack}, counts...)
 
-// memory returns a candidate as it is stored: redacted, without id and times.
+// memory returns a candidate in the form for the store: redacted, still to get its id and times.
 func (s *summary) memory(c *backends.Memory) backends.Memory {
 	k := s.m.keeper
 	meta, _ := k.RedactJSON(c.Metadata).(map[string]any)
@@ -44,7 +44,7 @@ func (s *summary) memory(c *backends.Memory) backends.Memory {
 		}
 	}
 	for _, key := range counts {
-		delete(meta, key) // it was not used yet, whatever a model writes
+		delete(meta, key) // a new memory is unused, whatever a model writes
 	}
 	if s.m.config.HoldBack && s.scope.UserID+s.scope.AgentID != "" {
 		meta[metaHeldBack] = true
@@ -64,11 +64,11 @@ func (s *summary) memory(c *backends.Memory) backends.Memory {
 // keyOf is the key of a memory's words.
 func keyOf(m *backends.Memory) string { return keeper.TextKey(m.Kind, m.WhenToUse, m.Text) }
 
-// bothTexts are what similarity is measured on.
+// bothTexts are the texts for similarity.
 func bothTexts(m *backends.Memory) string { return m.WhenToUse + "\n" + m.Text }
 
-// merge puts into a what b knows beside its words: the union of tags and tools, the
-// higher confidence and quality, the later time, whose words they are, and whatever a lacks.
+// merge adds to a what b knows beside its words: the union of tags and tools, the higher confidence
+// and quality, the later time with its origin, and all that a lacks.
 func merge(a, b *backends.Memory) {
 	for key, v := range b.Clone().Metadata {
 		mine, there := a.Metadata[key]

@@ -15,25 +15,24 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// plan is what a request writes: a target for each memory that its entries come to.
+// plan holds the writes of a request: a target for each memory that takes entries.
 type plan struct {
 	*summary
 	entries []*entry
-	targets []*target          // those that are written, in order
+	targets []*target          // the ones to write, in order
 	known   map[string]*target // memories of the workspace, by id
-	byKey   map[string]*target // by the words that they have, or are to have
+	byKey   map[string]*target // by their words, present or future
 }
 
-// target is a memory that entries are stored in. It is written if anything about it
-// changes.
+// target is a memory that takes entries. A change makes it written.
 type target struct {
 	memory   backends.Memory
-	before   *backends.Memory // as it is in the workspace; nil for a new one
+	before   *backends.Memory // its state in the workspace; nil for a new one
 	replaces bool             // memory supersedes before
 	written  bool
 }
 
-// fresh reports whether a new memory is stored.
+// fresh reports whether the target stores a new memory.
 func (t *target) fresh() bool { return t.before == nil || t.replaces }
 
 // plan finds duplicates, and decides about each entry, in order.
@@ -41,14 +40,14 @@ func (s *summary) plan(ctx context.Context, entries []*entry) (*plan, error) {
 	if err := s.deduplicate(ctx, entries); err != nil {
 		return nil, err
 	}
-	if !s.own && !s.learns && s.run.Usage().ModelCalls == 0 { // then a repeat costs nothing either
+	if !s.own && !s.learns && s.run.Usage().ModelCalls == 0 { // then a repeat is cheap as well
 		s.key = ""
 	}
 	p := &plan{summary: s, entries: entries, known: map[string]*target{}, byKey: map[string]*target{}}
 	for _, e := range entries {
 		p.place(e)
 	}
-	for _, e := range entries { // with a key also what stays as it is: a repeat is answered from what the batch wrote
+	for _, e := range entries { // a key needs all targets: a repeat is answered from the batch
 		if t := e.target; (t.written || s.key != "") && !slices.Contains(p.targets, t) {
 			p.targets = append(p.targets, t)
 		}
@@ -56,8 +55,8 @@ func (s *summary) plan(ctx context.Context, entries []*entry) (*plan, error) {
 	return p, p.identify(ctx)
 }
 
-// place decides about an entry. What is the same comes before what is merged, the more
-// similar before the less similar.
+// place decides about an entry. A duplicate comes before a merge, the more similar before the less
+// similar.
 func (p *plan) place(e *entry) {
 	switch {
 	case e.first != nil:
@@ -89,7 +88,7 @@ func (p *plan) place(e *entry) {
 	p.byKey[e.key] = e.target
 }
 
-// of returns the target that a memory of the workspace is.
+// of returns the target of a memory of the workspace.
 func (p *plan) of(m *backends.Memory) *target {
 	t := p.known[m.ID]
 	if t == nil {
@@ -100,7 +99,7 @@ func (p *plan) of(m *backends.Memory) *target {
 	return t
 }
 
-// target returns what an entry is compared with.
+// target returns the target of a pair's other side.
 func (p *plan) target(pair *pair) *target {
 	if pair.earlier != nil {
 		return pair.earlier.target
@@ -108,7 +107,7 @@ func (p *plan) target(pair *pair) *target {
 	return p.of(pair.known)
 }
 
-// extend has a memory hold as long as an entry that says the same.
+// extend makes a memory hold as long as an entry that says the same.
 func (p *plan) extend(e *entry, t *target) {
 	e.target, e.outcome = t, backends.OutcomeUnchanged
 	if outlasts(&e.memory, &t.memory) {
@@ -117,7 +116,7 @@ func (p *plan) extend(e *entry, t *target) {
 	}
 }
 
-// update notes that an entry changes a memory. One that is new says nothing of it.
+// update notes that an entry changes a memory. The outcome of a new memory stays.
 func (e *entry) update() {
 	e.target.written = true
 	if !e.target.fresh() {
@@ -125,16 +124,16 @@ func (e *entry) update() {
 	}
 }
 
-// corroborate counts that an entry says what a memory says.
+// corroborate counts that an entry agrees with a memory.
 func (p *plan) corroborate(e *entry, t *target) {
 	p.extend(e, t)
 	keeper.Count(&t.memory, keeper.MetaCorroborated, 1)
 	e.update()
 }
 
-// merge merges an entry with a memory of the workspace, which is superseded, or with an
-// earlier entry that is new. Each is merged once a request, false else: the entry is
-// stored beside it then, so that no words are lost.
+// merge merges an entry with a memory of the workspace, which is superseded, or with a new earlier
+// entry. Each takes part once a request. Otherwise merge returns false, and the entry is stored
+// beside it, so that all words are kept.
 func (p *plan) merge(e *entry, pair *pair, d *decision) bool {
 	t, key := p.target(pair), d.key()
 	switch {
@@ -162,9 +161,9 @@ func (p *plan) merge(e *entry, pair *pair, d *decision) bool {
 
 func (d *decision) key() string { return keeper.TextKey(backends.KindTask, d.WhenToUse, d.Content) }
 
-// identify gives what is written times, and new memories ids that follow from their words:
-// the first that is free. The others are of memories that hold no more; words of one that
-// holds are ErrConflict.
+// identify gives the written targets their times, and new memories ids that follow from their
+// words: the first free one. Memories that hold no more have the others. Words that a current
+// memory has are ErrConflict.
 func (p *plan) identify(ctx context.Context) error {
 	k := p.m.keeper
 	stamp := k.Stamps(len(p.targets))
@@ -193,7 +192,7 @@ func (p *plan) identify(ctx context.Context) error {
 	return nil
 }
 
-// keepApart revokes merges that came to words that another memory has.
+// keepApart revokes merges that ended in the words of another memory.
 func (s *summary) keepApart(key string) {
 	for pair, d := range s.decisions {
 		if d.Decision == decideMerge && d.key() == key {
@@ -202,7 +201,7 @@ func (s *summary) keepApart(key string) {
 	}
 }
 
-// mutations returns what the store is to do.
+// mutations returns the writes for the store.
 func (p *plan) mutations() []store.Mutation {
 	out := make([]store.Mutation, len(p.targets))
 	for i, t := range p.targets {
@@ -218,7 +217,7 @@ func (p *plan) mutations() []store.Mutation {
 	return out
 }
 
-// response reports what became of each entry.
+// response reports the outcome of each entry.
 func (p *plan) response(version int64) *SummaryResponse {
 	resp := &SummaryResponse{}
 	for _, t := range p.targets {

@@ -10,10 +10,10 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Prompts are the texts of task memory. The first nine instruct a model: how to
-// write, that the material is data, and the form of the answer follow them. The others
-// stand around memories that are given to an agent. All are plain texts without
-// templates; in a [Config] empty ones have the defaults.
+// Prompts are the texts of task memory. The first nine instruct a model; rules of writing, the
+// warning that the material is data, and the form of the answer follow them. The others frame
+// memories for an agent. All are plain texts without templates; in a [Config] empty ones have the
+// defaults.
 type Prompts struct {
 	Success     string // what made an attempt, or a part of one, succeed
 	Failure     string // what made an attempt, or a part of one, fail
@@ -21,7 +21,7 @@ type Prompts struct {
 	Simple      string // what an attempt teaches, in one pass
 	Judge       string // whether candidates are worth keeping
 	Duplicates  string // when two experiences are the same, are better merged, or are two
-	Rerank      string // by what memories are put in order
+	Rerank      string // how to put memories in order
 	Rewrite     string // how memories become advice for the task
 	Skill       string // how attempts and experiences become a procedure
 
@@ -31,7 +31,7 @@ type Prompts struct {
 	Learnt    string // above what earlier attempts at the same task taught
 }
 
-// promptsIn returns the prompts in a language, with the caller's own in their place.
+// promptsIn returns the prompts in a language; the caller's own replace the defaults.
 func promptsIn(l backends.Language, own Prompts) Prompts {
 	out := defaultPrompts[l]
 	from, to := reflect.ValueOf(own), reflect.ValueOf(&out).Elem()
@@ -43,9 +43,9 @@ func promptsIn(l backends.Language, own Prompts) Prompts {
 	return out
 }
 
-// phrases are what stands beside the prompts.
+// phrases are the texts beside the prompts.
 type phrases struct {
-	writing string // what an experience is, and how it is written
+	writing string // what an experience is, and how to write it
 	most    string // how many; with the number
 	data    string // that the material is data
 	task    string // heading of the task
@@ -53,7 +53,7 @@ type phrases struct {
 	success string
 	failure string
 	note    string // heading of what was said about the outcome
-	part    string // which steps are shown; with first, last and all
+	part    string // numbers of the steps; with first, last and all
 }
 
 var defaultPrompts = map[backends.Language]Prompts{

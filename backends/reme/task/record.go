@@ -15,43 +15,42 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// RecordRequest reports that memories were used in a task, and which of them helped.
+// RecordRequest reports that a task used memories, and which of them helped.
 type RecordRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
-	IDs []string // The memories that were used, as a retrieval returned them. Required.
-	// Useful are those of IDs that helped. AllUseful says that all did, as when the task
-	// succeeded and it is unknown which of them it owes that to.
+	IDs []string // The used memories, as a retrieval returned them. Required.
+	// Useful are the IDs that helped. AllUseful says that all did, as after a success that may be
+	// due to any of them.
 	Useful    []string
 	AllUseful bool
 
-	// IdempotencyKey makes a repeated call harmless: nothing is counted twice. At most 480
-	// bytes. Optional.
+	// IdempotencyKey makes a repeated call harmless: each use counts once. At most 480 bytes.
+	// Optional.
 	IdempotencyKey string
 }
 
 // Recorded are the counts of one memory after a [RecordRequest].
 type Recorded struct {
-	ID      string  // of the memory that was counted: where one was merged, of what it was merged into
-	Freq    float64 // how often it was used
+	ID      string  // of the counted memory; after a merge the merged one
+	Freq    float64 // how often a task used it
 	Utility float64 // how often it helped
 }
 
 // RecordResponse is the answer to a [RecordRequest].
 type RecordResponse struct {
-	Recorded []Recorded // in the order of their ids; of a repeat what the first call counted
-	// Unknown are no task memories of the workspace, forgotten, or have counts that are no
-	// numbers, as foreign libraries may have them: nothing was written for them.
+	Recorded []Recorded // in the order of their ids; a repeat has the counts of the first call
+	// Unknown are ids whose memory the workspace lacks, has forgotten, or keeps with malformed
+	// counts, as foreign libraries may have them. Their memories stay as they are.
 	Unknown  []string
-	Replayed bool // the idempotency key was known, and nothing was done
+	Replayed bool // the idempotency key was known, and the call did nothing
 }
 
-// Record counts that memories were used, and that some of them helped: freq and utility
-// in their metadata, each by one, added by the store in one atomic batch. However many
-// record at the same time, nothing is lost, and nothing else of a memory changes. An
-// unknown memory is reported and never created. An id counts once a request, and so do
-// those that were merged into one. (A count that comes in the very moment in which its
-// memory is merged may stay with the one that was superseded.)
+// Record counts the uses of memories, and the helpful ones: freq and utility in their metadata,
+// each by one. The store adds them in one atomic batch. Parallel calls all count, and the rest of a
+// memory stays as it is. An unknown memory is reported, never created. An id counts once a request,
+// and so do memories merged into one. (A count at the very moment of a merge may stay with the
+// superseded memory.)
 func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no request", backends.ErrInvalid)
@@ -81,8 +80,7 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (*RecordResponse,
 	return resp, err
 }
 
-// record is one try: a memory that is deleted or merged between reading and writing is
-// ErrConflict.
+// record is one try: a memory that is deleted or merged between reading and writing is ErrConflict.
 func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequest) (*RecordResponse, error) {
 	resp := &RecordResponse{}
 	useful, err := m.used(ctx, p, r, resp)
@@ -110,8 +108,7 @@ func (m *Memory) record(ctx context.Context, p backends.Partition, r *RecordRequ
 	return resp, nil
 }
 
-// used finds the memories that are counted, and returns what is added to the utility of
-// each.
+// used finds the memories to count, and returns the addition to the utility of each.
 func (m *Memory) used(ctx context.Context, p backends.Partition, r *RecordRequest, resp *RecordResponse) (map[string]float64, error) {
 	held, err := m.keeper.Held(ctx, p, r.IDs...)
 	if err != nil {

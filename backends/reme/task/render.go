@@ -35,8 +35,8 @@ func (s *step) heading() string {
 // nameOf puts the name of a tool or a speaker on one line.
 func nameOf(name string) string { return cmp.Or(text.Line(name, maxName), "unknown") }
 
-// body is what was thought, said and called in a step, or what the tool returned. Every
-// line of the material is indented: none looks like a heading.
+// body shows the thoughts, words and calls of a step, or the tool's result. It indents every line
+// of the material, so that none looks like a heading.
 func (s *step) body() string {
 	m := s.message
 	var b strings.Builder
@@ -60,7 +60,7 @@ func (s *step) body() string {
 // indent puts two spaces in front of every line.
 func indent(s string) string { return "  " + text.Indent(text.Clean(s), "  ") + "\n" }
 
-// shown is a step in at most limit tokens: its body is shortened in the middle.
+// shown shows a step in at most limit tokens: it shortens the body in the middle.
 func (s *step) shown(limit int) string {
 	head := s.heading()
 	return head + text.Fit(s.body(), limit-text.Tokens(head), text.Tokens)
@@ -72,8 +72,7 @@ type chunk struct {
 	first, last int // numbers of steps
 }
 
-// chunksOf divides steps into stretches of at most limit tokens. A step that is longer
-// is shortened.
+// chunksOf divides steps into stretches of at most limit tokens. It shortens a longer step.
 func chunksOf(steps []step, limit int) []chunk {
 	var out []chunk
 	room := 0
@@ -92,8 +91,8 @@ func chunksOf(steps []step, limit int) []chunk {
 	return out
 }
 
-// shortened shows steps in at most limit tokens: a step that has more than an eighth of
-// them is shortened, and if that is not enough, the middle of all is left out.
+// shortened shows steps in at most limit tokens: it shortens each step to at most an eighth of them,
+// and then leaves out the middle of the whole if need be.
 func shortened(steps []step, limit int) string {
 	var b strings.Builder
 	for i := range steps {
@@ -102,17 +101,17 @@ func shortened(steps []step, limit int) string {
 	return text.Fit(b.String(), limit, text.Tokens)
 }
 
-// minShown is the least number of tokens that a step is shortened to.
+// minShown is the least number of tokens of a shortened step.
 const minShown = 64
 
 // fenced is material for a prompt, and the name of its fence.
 type fenced struct{ name, text string }
 
-// tag is what looks like the tag of a fence, with whatever a reader may overlook in it.
+// tag matches the likeness of a fence's tag, with whatever a reader may overlook in it.
 var tag = regexp.MustCompile(`(?i)<([^<>\p{L}\p{N}]*data-)`)
 
-// fences puts each material between the tags <data-name> and </data-name>. Nothing in it
-// can close a fence or open another.
+// fences puts each material between the tags <data-name> and </data-name>. Nothing inside can close
+// a fence or open another.
 func fences(material []fenced) string {
 	var parts []string
 	for _, m := range material {

@@ -20,7 +20,7 @@ import (
 
 // How many memories a retrieval returns.
 const (
-	defaultTopK = 5    // where the request says nothing
+	defaultTopK = 5    // by default
 	maxTopK     = 1000 // at most
 )
 
@@ -28,36 +28,36 @@ const (
 type RetrieveRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
-	Query string // What the task is, or what to look for. Required.
+	Query string // The task, or any text to look for. Required.
 
-	// TopK is how many memories are wanted: 1 to 1,000. Exactly so many come if so many
-	// match, with and without Rerank. Optional. Defaults to Config.TopK.
+	// TopK is how many memories to return: 1 to 1,000. Exactly so many come if so many match, with
+	// and without Rerank. Optional. Defaults to Config.TopK.
 	TopK int
 	// Rerank asks the model to put four times as many in order first. Optional. Config.Rerank
 	// also sets it.
 	Rerank bool
-	// Rewrite asks the model to make one piece of advice of what was found. Here and for
-	// Rerank the memories share the prompt evenly: of very many each is shortened. Optional.
-	// Config.Rewrite also sets it.
+	// Rewrite asks the model to make one piece of advice of the hits. Here and for Rerank the
+	// memories share the prompt evenly: with very many, each is shortened. Optional. Config.Rewrite
+	// also sets it.
 	Rewrite bool
 
-	MinScore float64          // Leave out what is less similar: see Hit.Score. Optional.
+	MinScore float64          // Leave out less similar ones: see Hit.Score. Optional.
 	Filter   *backends.Filter // Conditions, such as on quality or metadata.tags. Optional.
 }
 
 // RetrieveResponse is the answer to a [RetrieveRequest].
 type RetrieveResponse struct {
-	// Answer is a text for the agent: what was found, memory by memory, or the advice made
-	// of it. Empty when nothing was found.
+	// Answer is a text for the agent: the hits, memory by memory, or the advice made of them. It is
+	// empty without hits.
 	Answer string
-	// Hits are what was found, the most helpful first. Score is the similarity to the
-	// query, Quality the judge's score; neither overwrites the other.
+	// Hits are the found memories, the most helpful first. Score is the similarity to the query,
+	// Quality the judge's score; each stays itself.
 	Hits      []backends.Hit
-	Query     string // what was looked for
+	Query     string // the query of the search, redacted
 	Rewritten bool   // Answer is the model's advice
-	// Degraded names what failed while there is still an answer: the embedder (the ranking
-	// is lexical only), or the model that reranks (the order is that of the search) or
-	// rewrites (the answer is the memories). Nil when nothing failed.
+	// Degraded names failed parts of an answer: the embedder (the ranking is lexical only), or the
+	// model that reranks (the order is the search's) or rewrites (the answer is the memories). It
+	// is nil after a full success.
 	Degraded error
 	Report   backends.Report
 }
@@ -71,10 +71,9 @@ func (r *RetrieveResponse) IDs() []string {
 	return ids
 }
 
-// Retrieve finds experience for a task: task memories of the workspace, and no others.
-// It counts nothing; see [Memory.Record]. Errors: ErrNoScope without a workspace,
-// ErrInvalid for a request that cannot succeed, ErrUnavailable when the store does not
-// answer. A model that fails is no error: see RetrieveResponse.Degraded.
+// Retrieve finds experience for a task: task memories of the workspace alone. It leaves counts as
+// they are; see [Memory.Record]. Errors: ErrNoScope without a workspace, ErrInvalid for an unusable
+// request, ErrUnavailable when the store fails. RetrieveResponse.Degraded reports a failing model.
 func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (_ *RetrieveResponse, err error) {
 	defer work.Recover("task", &err)
 	return m.retrieve(ctx, m.begin(), r)
@@ -136,8 +135,7 @@ func (m *Memory) retrieval(ctx context.Context, r *RetrieveRequest) (backends.Sc
 	return scope, p, err
 }
 
-// recall searches the workspace: for as many memories as are wanted, or for more that are
-// to be put in order.
+// recall searches the workspace: for TopK memories, or for more of them to put in order.
 func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition, scope backends.Scope, r *RetrieveRequest, query string) (*backends.SearchResponse, error) {
 	stage := run.Stage(stageRecall)
 	stage.In(1)
@@ -167,19 +165,19 @@ func (p *Prompts) numbered(hits []backends.Hit) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// one writes one memory. No line of it looks like the heading of another.
+// one writes one memory. It indents lines that might look like the heading of another.
 func (p *Prompts) one(n int, when, content string) string {
 	return fmt.Sprintf("%s %d\n  %s%s\n  %s%s", p.Memory, n, p.WhenToUse, text.Indent(when, "  "), p.Content, text.Indent(content, "  "))
 }
 
-// How many characters of a text a model is shown.
+// How many characters of a text a model sees.
 const (
 	maxExperienceShown = 3000
 	maxQueryShown      = 4000
 )
 
-// shown is an experience as a model is shown it, under a heading. It is redacted as a
-// whole before it is shortened, so that no half of a secret is left.
+// shown shows an experience to a model, under a heading. It redacts the whole before it shortens,
+// so that no half of a secret is left.
 func (m *Memory) shown(heading, when, content string) string {
 	short := func(s string) string { return indent(text.Middle(m.redact(s), maxExperienceShown)) }
 	return heading + "\nwhen_to_use:\n" + short(when) + "experience:\n" + short(content)
@@ -196,15 +194,15 @@ func (m *Memory) shownHits(hits []backends.Hit) fenced {
 	return fenced{"experiences", b.String()}
 }
 
-// order is what the model answers about memories.
+// order is the model's answer about memories.
 type order struct {
 	Ranked    []int  `json:"ranked_indices" jsonschema_description:"numbers, the most helpful first; empty if none helps"`
 	Reasoning string `json:"reasoning,omitempty" jsonschema_description:"why, in a sentence"`
 }
 
-// rerank lets the model put the hits in order: those that it names first, in its order,
-// then the others as they were. Their Rerank part falls from 1 by even steps; it is 0 for
-// those that were not named. On an error the order is as before.
+// rerank lets the model put the hits in order: the named ones first, in its order, then the others
+// as they were. Their Rerank part falls from 1 by even steps; the others have 0. On an error the
+// order is as before.
 func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []backends.Hit) error {
 	if len(hits) < 2 {
 		return nil

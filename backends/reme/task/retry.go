@@ -15,65 +15,63 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// RetryRequest is a task that may be tried more than once.
+// RetryRequest is a task that may take several attempts.
 type RetryRequest struct {
 	Scope  backends.Scope // Names the workspace. Optional where the context carries one.
-	TaskID string         // Which task it is. Optional.
-	Query  string         // What the task is; also what to look for. Required.
+	TaskID string         // The id of the task. Optional.
+	Query  string         // The task, also for the search. Required.
 
-	// Run makes one attempt and returns what was done, and how well it went. It gets what
-	// is known before it begins. Required. An error ends the retries.
+	// Run makes one attempt and returns a trajectory with its score. It gets the known experience
+	// first. Required. An error ends the retries.
 	Run func(ctx context.Context, a *Attempt) (*Trajectory, error)
 
 	Attempts int // At most. Optional. Defaults to Config.Attempts.
 
-	TopK int // How many memories are wanted: see RetrieveRequest. Optional.
+	TopK int // How many memories to retrieve: see RetrieveRequest. Optional.
 
-	// IdempotencyKey makes the storing and the counting of a repeated call harmless. The
-	// attempts are made all the same. At most 480 bytes. Optional.
+	// IdempotencyKey makes the storing and the counting of a repeated call harmless. A repeat still
+	// makes the attempts. At most 480 bytes. Optional.
 	IdempotencyKey string
 }
 
-// Attempt is what is known when an attempt begins.
+// Attempt is the knowledge at the start of an attempt.
 type Attempt struct {
 	N        int               // from 1 on
 	Of       int               // how many there may be
 	Memories []backends.Hit    // what the workspace knows about such tasks
-	Learnt   []backends.Memory // what the attempts before taught; stored nowhere
-	Answer   string            // both as a text for the agent; empty when nothing is known
+	Learnt   []backends.Memory // lessons of the attempts before; stored nowhere
+	Answer   string            // both as a text for the agent; empty without any
 }
 
 // RetryResponse is the answer to a [RetryRequest].
 type RetryResponse struct {
 	Trajectories []Trajectory      // of the attempts, in order
-	Attempts     int               // how many were made
+	Attempts     int               // number of attempts
 	Succeeded    bool              // the last one was a success
-	Memories     []backends.Hit    // what the attempts were given
-	Kept         []backends.Item   // what became of the candidates that were kept: see SummaryResponse.Items
-	Dropped      []backends.Memory // those that were not kept
-	Recorded     *RecordResponse   // the use of the memories; nil when none was counted
+	Memories     []backends.Hit    // the experience that the attempts got
+	Kept         []backends.Item   // the outcomes of the kept candidates: see SummaryResponse.Items
+	Dropped      []backends.Memory // the other candidates
+	Recorded     *RecordResponse   // the use of the memories; nil if it was not counted
 	Report       backends.Report
 }
 
-// Retry makes attempts at a task until one succeeds, and learns from failures only what
-// a later success confirms (the failure-aware reflection of ReMe's paper):
+// Retry makes attempts at a task until one succeeds, and keeps of the lessons of failures only
+// those which a later success confirms (the failure-aware reflection of ReMe's paper):
 //
-//  1. It retrieves what the workspace knows, once, and runs the first attempt with it.
-//  2. After a failure it extracts candidates from the trajectory, which are stored
-//     nowhere, and runs the next attempt with them as well.
-//  3. If an attempt succeeds, the candidates so far are stored, together with those of
-//     the success. If none does, nothing is.
-//  4. The memories of step 1 are recorded as used, and as useful if an attempt
-//     succeeded.
+//  1. It retrieves the experience of the workspace, once, and runs the first attempt with it.
+//  2. After a failure it extracts candidates from the trajectory, stores them nowhere, and
+//     runs the next attempt with them as well.
+//  3. If an attempt succeeds, it stores the candidates so far, and the candidates of the
+//     success. Otherwise it stores nothing.
+//  4. It records the memories of step 1 as used, and as useful after a success.
 //
-// More attempts are more chances: compare with an agent without memory that has as many.
+// More attempts are more chances: compare with as many attempts of an agent without memory.
 //
-// Each attempt is learnt from by itself; Summarize compares whole trajectories of one
-// task.
+// Each attempt is learnt by itself; Summarize compares whole trajectories of one task.
 //
-// An error of Run, of learning or of the store, or the end of the context, ends the
-// retries: the response beside the error holds the attempts that were made, and nothing
-// was stored, unless the error came when the use of the memories was counted.
+// An error of Run, of learning or of the store, or the end of the context, ends the retries: the
+// response beside the error holds the attempts so far, and nothing is stored. The
+// exception is an error of counting the uses, which comes after the storing.
 func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (_ *RetryResponse, err error) {
 	defer work.Recover("task", &err)
 	if err := m.validateRetry(r); err != nil {
@@ -83,7 +81,7 @@ func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (_ *RetryResponse, 
 	if err != nil {
 		return nil, err
 	}
-	if !s.own { // what is learnt is not known yet, and no key follows from it
+	if !s.own { // the lessons are still unknown, so they give no key
 		s.key = ""
 	}
 	known, err := m.retrieve(ctx, s.run, &RetrieveRequest{Scope: s.scope, Query: r.Query, TopK: r.TopK})
@@ -123,8 +121,8 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 	return nil
 }
 
-// attempt makes one attempt, and learns from it unless it is the last failure. Until it is
-// stored, what was learnt is in resp.Dropped.
+// attempt makes one attempt, and learns from it unless it is the last failure. resp.Dropped holds
+// the lessons until they are stored.
 func (s *summary) attempt(ctx context.Context, r *RetryRequest, known *RetrieveResponse, resp *RetryResponse) error {
 	m := s.m
 	a := &Attempt{N: resp.Attempts + 1, Of: cmp.Or(r.Attempts, m.config.Attempts), Memories: slices.Clone(known.Hits), Learnt: slices.Clone(resp.Dropped), Answer: known.Answer}
@@ -160,7 +158,7 @@ func (s *summary) attempt(ctx context.Context, r *RetryRequest, known *RetrieveR
 	return nil
 }
 
-// withLearnt is what is known, and below it what the attempts so far taught.
+// withLearnt returns the known experience, and below it the lessons of the attempts so far.
 func (m *Memory) withLearnt(known *RetrieveResponse, learnt []backends.Memory) string {
 	prompts := promptsIn(m.config.Language.For(known.Query, learnt[0].Text), m.config.Prompts)
 	parts := []string{prompts.Learnt}

@@ -26,17 +26,17 @@ const (
 	metaState = "state"
 )
 
-// State is how far a skill is to be trusted.
+// State is how far an agent may trust a skill.
 type State string
 
 // The states of skills.
 const (
-	Draft     State = "draft"     // written down, and not offered to agents
+	Draft     State = "draft"     // written down, still hidden from agents
 	Proved    State = "proved"    // a verifier approved it, or attempts with it succeeded twice
-	Withdrawn State = "withdrawn" // it failed too often; it is superseded or retracted
+	Withdrawn State = "withdrawn" // it failed too often, and is superseded or retracted
 )
 
-// Skill is a procedure for tasks of a sort: text for an agent to follow, never code to be run.
+// Skill is a procedure for tasks of a sort. An agent follows its text; it is never run as code.
 type Skill struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
@@ -46,21 +46,21 @@ type Skill struct {
 	State     State    `json:"state"`
 	Uses      int      `json:"uses"`               // in tasks
 	Successes int      `json:"successes"`          // of them
-	Evidence  []string `json:"evidence,omitempty"` // ids of the experiences that it was made from
+	Evidence  []string `json:"evidence,omitempty"` // ids of the experiences behind it
 }
 
-// When a skill is proved by outcomes, and when it is withdrawn.
+// How many successes prove a skill, and when it is withdrawn.
 const provedBy = 2
 
 var withdrawing = Rule{MinUses: 3, MaxUtility: 0.5}
 
-// Offered is what searches for agents leave out: skills that did not prove themselves.
+// Offered is the filter of searches for agents: it drops unproved skills.
 func Offered() backends.Filter {
 	return backends.Or(backends.Ne("kind", string(backends.KindSkill)), backends.Eq("metadata."+metaState, string(Proved)))
 }
 
-// Confirmed is what a caller finds of experience: their own, and what is not held back, or not
-// any more. See [Config].HoldBack.
+// Confirmed is the filter of a caller's searches for experience: their own memories, and the others
+// unless they are held back. See [Config].HoldBack.
 func Confirmed(s backends.Scope) *backends.Filter {
 	counted := func(key string) backends.Filter {
 		return backends.Filter{Op: "gte", Field: "metadata." + key, Value: 1}
@@ -87,17 +87,17 @@ func (m *Memory) Skills() Skills { return Skills{m} }
 // DraftRequest asks for a skill.
 type DraftRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
-	Task  string         // What the skill is for; also what lessons are looked for by. Required.
-	// Trajectories are attempts at such tasks, of which those that succeeded are shown. Optional
-	// where the workspace has lessons.
+	Task  string         // The purpose of the skill, also for the search of lessons. Required.
+	// Trajectories are attempts at such tasks; the model sees the successful ones. Optional where
+	// the workspace has lessons.
 	Trajectories []Trajectory
-	TopK         int // How many lessons are shown. Optional. Defaults to 10.
-	// Verify tries the skill, and reports whether it works. Optional: without it, or after it
-	// said no, the skill is a draft until outcomes prove it: see Record.
+	TopK         int // How many lessons the model sees. Optional. Defaults to 10.
+	// Verify tries the skill, and reports whether it works. Optional. Without it, or after a false,
+	// the skill is a draft until outcomes prove it: see Record.
 	Verify func(ctx context.Context, s *Skill) (bool, error)
 }
 
-// procedure is what a model answers.
+// procedure is a model's answer.
 type procedure struct {
 	Name      string   `json:"name" jsonschema_description:"2 to 5 words"`
 	WhenToUse string   `json:"when_to_use" alias:"description"`
@@ -107,9 +107,10 @@ type procedure struct {
 
 const maxSteps = 20
 
-// Draft has the model write a skill down, and stores it; one with the same words is returned as
-// it is. Errors: ErrNoScope, ErrInvalid without a model, a task, or anything to learn from,
-// ErrDenied, ErrUnavailable, ErrModel, and those of Verify, beside the skill, which is a draft.
+// Draft lets the model write a skill down, and stores it; if the workspace has one with the same
+// words, it returns that. Errors: ErrNoScope, ErrInvalid without a model, a task, or anything to
+// learn from, ErrDenied, ErrUnavailable, ErrModel, and the errors of Verify, beside the skill,
+// which is a draft.
 func (s Skills) Draft(ctx context.Context, r *DraftRequest) (_ *Skill, err error) {
 	defer work.Recover("task: a skill", &err)
 	if r == nil || strings.TrimSpace(r.Task) == "" || s.model == nil {
@@ -166,7 +167,7 @@ func (s Skills) write(ctx context.Context, task string, lessons []backends.Hit, 
 	return &answer.Value, nil
 }
 
-// memory returns a skill as it is stored, a draft.
+// memory returns a skill in the form for the store, as a draft.
 func (s Skills) memory(scope backends.Scope, p backends.Partition, written *Skill) *backends.Memory {
 	var steps []string
 	for _, step := range written.Steps {
@@ -187,9 +188,9 @@ func (s Skills) memory(scope backends.Scope, p backends.Partition, written *Skil
 	return m
 }
 
-// Add stores a skill that was written elsewhere, of which Name, WhenToUse, Steps and Tools count: as
-// a draft, or with proved, for what a person vouches for, as a proved one. One with the same words
-// is returned as it is.
+// Add stores a skill that was written elsewhere: its Name, WhenToUse, Steps and Tools. It is a
+// draft, or proved if a person vouches for it. If the workspace has one with the same words, Add
+// returns that.
 func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved bool) (_ *Skill, err error) {
 	defer work.Recover("task: a skill", &err)
 	ctx, scope, p, err := s.keeper.Enter(ctx, scope, backends.OpAdd)
@@ -206,7 +207,7 @@ func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved
 	return s.add(ctx, p, s.memory(scope, p, of), vouch)
 }
 
-// add stores a skill, unless it is there, and has it verified.
+// add stores a skill, unless it is there, and lets verify check it.
 func (s Skills) add(ctx context.Context, p backends.Partition, m *backends.Memory, verify func(context.Context, *Skill) (bool, error)) (*Skill, error) {
 	put := store.Put(&store.Record{Memory: *m})
 	put.Expect, put.Actor = store.MustNotExist, s.config.Author
@@ -244,16 +245,16 @@ func skillOf(m *backends.Memory) *Skill {
 	return s
 }
 
-// SkillOutcome reports that skills were used in a task, and whether it succeeded.
+// SkillOutcome reports that a task used skills, and whether it succeeded.
 type SkillOutcome struct {
 	Scope     backends.Scope // Names the workspace. Optional where the context carries one.
 	IDs       []string       // Of the skills. Required.
 	Succeeded bool
 }
 
-// Record counts that skills were used. A draft that succeeded twice is proved from then on, and
-// takes the place of a skill of its name; one that failed in at least half of three uses or more
-// is withdrawn. It returns the skills as they are then; unknown ids are ErrNotFound.
+// Record counts the uses of skills. A draft that succeeded twice is proved from then on, and
+// supersedes a skill of its name. A skill that failed in at least half of three uses or more is
+// withdrawn. Record returns the skills as they are then; unknown ids are ErrNotFound.
 func (s Skills) Record(ctx context.Context, r *SkillOutcome) ([]Skill, error) {
 	if r == nil {
 		return nil, fmt.Errorf("task: %w: no outcome", backends.ErrInvalid)
@@ -308,7 +309,7 @@ func (s Skills) count(ctx context.Context, p backends.Partition, id string, help
 	return out, err
 }
 
-// replaced returns what has a skill that is proved now take the place of those of its name.
+// replaced returns the writes by which a newly proved skill supersedes others of its name.
 func (s Skills) replaced(ctx context.Context, p backends.Partition, by *store.Record) ([]store.Mutation, error) {
 	all, err := s.all(ctx, p)
 	var out []store.Mutation
@@ -330,8 +331,8 @@ func (s Skills) all(ctx context.Context, p backends.Partition) ([]*backends.Memo
 	}), err
 }
 
-// Find returns the skills of a workspace that help with a task, the best first, at most topK: those
-// that proved themselves, with drafts also those that are to be tried.
+// Find returns the skills of a workspace that help with a task, the best first, at most topK: the
+// proved ones, and with drafts also the others.
 func (s Skills) Find(ctx context.Context, scope backends.Scope, task string, topK int, drafts bool) ([]Skill, error) {
 	scope, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
 	if err != nil {

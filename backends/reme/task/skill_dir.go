@@ -37,10 +37,10 @@ type frontMatter struct {
 	Metadata    map[string]any `yaml:"metadata,omitempty"`
 }
 
-// WriteDir writes the proved skills of a workspace into a folder, which is made if need be: each
-// as NAME/SKILL.md, of two with one such name the second as NAME-ID/SKILL.md. It returns how many.
-// Files of the same names are written over, and nothing outside of the folder, whatever links are
-// in it. What else is there stays, also skills that were withdrawn since: a new folder has none.
+// WriteDir writes the proved skills of a workspace into a folder, and returns how many. It makes
+// the folder if need be. Each skill is NAME/SKILL.md; the second one of a name is NAME-ID/SKILL.md.
+// It overwrites files of the same names, and stays inside the folder, whatever links are in it.
+// Other files stay, also skills that were withdrawn since; write to a new folder to drop them.
 func (s Skills) WriteDir(ctx context.Context, scope backends.Scope, dir string) (int, error) {
 	_, p, err := s.keeper.Resolve(ctx, scope, keeper.Workspace)
 	if err != nil {
@@ -82,17 +82,17 @@ func (s Skills) WriteDir(ctx context.Context, scope backends.Scope, dir string) 
 
 var notOfFolder = regexp.MustCompile(`[^a-z0-9]+`)
 
-// folderOf returns the name of a skill as a folder may have it: of other scripts its id.
+// folderOf returns the name of a skill in a form for a folder: its id if the name is in another
+// script.
 func folderOf(s *Skill) string {
 	name := strings.Trim(notOfFolder.ReplaceAllString(strings.ToLower(s.Name), "-"), "-")
 	return cmp.Or(strings.Trim(text.TruncateBytes(name, 64-len("-12345678")), "-"), "skill-"+s.ID[:8])
 }
 
-// ReadDir stores the skills of a folder, one SKILL.md a folder in it, as drafts, or with proved
-// as proved ones: for what a person wrote and vouches for. It returns them as they are stored.
-// Folders without a SKILL.md, and links to folders, are left out; a file that is a link out of the
-// folder, has more than 64 KiB, or is no SKILL.md is an error that names it, beside the skills
-// before it.
+// ReadDir stores the skills of a folder, one SKILL.md a folder in it, as drafts, or as proved ones
+// if a person vouches for them. It returns them in their stored form. It skips folders without a
+// SKILL.md, and links to folders. A file that links out of the folder, has more than 64 KiB, or has
+// another format is an error that names it, beside the skills before it.
 func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, proved bool) ([]Skill, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -25,40 +25,37 @@ import (
 type SummaryRequest struct {
 	Scope backends.Scope // Names the workspace. Optional where the context carries one.
 
-	Trajectories []Trajectory // What was done, and how well it went.
-	// Candidates are experiences that are written down already, by a person or an
-	// agent: they are neither extracted nor judged. Of each count WhenToUse and Text, which
-	// are required, and Quality, Metadata, Observed, and session and turn of its Origin.
-	// Optional.
+	Trajectories []Trajectory // Attempts, with their scores.
+	// Candidates are ready experiences of a person or an agent, which skip extraction and judge.
+	// WhenToUse and Text count, which are required, and Quality, Metadata, Observed, and session
+	// and turn of its Origin. Optional.
 	Candidates []backends.Memory
 
-	// Simple asks the model one question a trajectory, and no judge. Optional.
+	// Simple asks the model one question a trajectory, and skips the judge. Optional.
 	Simple bool
-	// IdempotencyKey makes a repeated call harmless and free: it reports what the first one
-	// came to as unchanged. A call that returns an error does not use it up. At most 480
-	// bytes. Optional. Defaults to a key that follows from what the request holds and from
-	// the prompts and thresholds, and counts as long as all holds that the request came to.
-	// Another model is no change of a request: give a key then.
+	// IdempotencyKey makes a repeated call harmless and free: it reports the results of the first
+	// call as unchanged. A failed call leaves the key unused. At most 480 bytes. Optional. Defaults
+	// to a key that follows from the request, the prompts and the thresholds; it counts as long as
+	// all its results are current. It ignores a change of the model: give a key then.
 	IdempotencyKey string
 
-	Metadata map[string]any // Kept with each memory; the keys of the package comment are not the caller's. JSON values. Optional.
-	Expires  time.Time      // When the memories end. Optional. Defaults to never.
-	Author   string         // Who wrote it down. Optional. Defaults to Config.Author.
+	Metadata map[string]any // Kept with each memory, except for the keys of the package comment. JSON values. Optional.
+	Expires  time.Time      // When the memories end. Optional. By default they stay.
+	Author   string         // The writer. Optional. Defaults to Config.Author.
 }
 
 // SummaryResponse is the answer to a [SummaryRequest].
 type SummaryResponse struct {
 	// Items has one entry for each experience that came through the judge. Added: stored.
-	// Superseded: merged with Previous, whose place the merged one took. Updated: it says
-	// what Memory says in other words, which is counted there, or it holds longer than
-	// Memory did, which holds as long now. Unchanged: known word for word, or a duplicate
-	// of another of the request. Of a repeated request they are the memories that the first
-	// one came to, as they are now.
+	// Superseded: merged with Previous, which the merged one replaces. Updated: it agrees with
+	// Memory in other words, which is counted there, or it holds longer than Memory did, which
+	// holds as long now. Unchanged: known word for word, or a duplicate of another of the request.
+	// A repeated request has the memories of the first one, as they are now.
 	Items []backends.Item
-	// Memories are those that were stored, and nothing else.
+	// Memories are the newly stored ones alone.
 	Memories []backends.Memory
 	Report   backends.Report
-	Replayed bool // the request was known, and nothing was done
+	Replayed bool // the request was known, and the call did nothing
 }
 
 // maxKey is the longest idempotency key of a request, in bytes: stores take 512.
@@ -70,24 +67,23 @@ type summary struct {
 	run       *ask.Run
 	scope     backends.Scope
 	workspace backends.Partition
-	key       string // of the batch; empty for none
+	key       string // of the batch; empty for a batch without a key
 	own       bool   // the key is the caller's
 	learns    bool   // from trajectories
 	metadata  map[string]any
 	expires   time.Time
 	author    string
-	answers   map[string][]backends.Memory // what is worth keeping, by the questions that were answered
-	decisions map[[2]string]decision       // by the words of what is new and of what is known
+	answers   map[string][]backends.Memory // candidates worth keeping, by answered questions
+	decisions map[[2]string]decision       // by the words of the new and of the known experience
 }
 
-// Summarize learns from trajectories and stores what it learnt: it extracts, lets a judge
-// look, and stores what is no duplicate.
+// Summarize learns from trajectories: it extracts, lets a judge look, and stores all but
+// duplicates.
 //
-// All or nothing: if a step failed, nothing is stored, no further question is asked, and
-// both the response, whose report says what failed, and the error are returned; a repeat in
-// this process asks only the questions that were not answered. Errors: ErrNoScope without a workspace, ErrInvalid for a request that
-// cannot succeed, ErrUnavailable, ErrModel, ErrConflict if the workspace never stopped
-// changing.
+// All or nothing: after a failed step nothing is stored, and no further question is asked. It
+// returns both the response, whose report names the failure, and the error; a repeat in this
+// process asks only the open questions. Errors: ErrNoScope without a workspace, ErrInvalid for an
+// unusable request, ErrUnavailable, ErrModel, ErrConflict if the workspace kept changing.
 func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (resp *SummaryResponse, err error) {
 	defer work.Recover("task", &err)
 	s, err := m.summary(ctx, r)
@@ -98,7 +94,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (resp *Summar
 		return nil, err
 	}
 	resp, err = s.replayed(ctx)
-	if err == nil && resp == nil && s.learns { // without the embedder nothing is stored: the model would be paid for nothing
+	if err == nil && resp == nil && s.learns { // a model call is wasted while the embedder fails
 		_, err = s.m.similarity(ctx, s.run, []string{"trying", "the embedder"})
 	}
 	switch {
@@ -112,7 +108,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (resp *Summar
 	return resp, err
 }
 
-// shown returns a response as the caller may see it.
+// shown returns the part of a response that the caller may see.
 func (s *summary) shown(resp *SummaryResponse) *SummaryResponse {
 	s.m.keeper.ShowItems(s.scope, s.workspace, resp.Items)
 	for i := range resp.Memories {
@@ -121,11 +117,11 @@ func (s *summary) shown(resp *SummaryResponse) *SummaryResponse {
 	return resp
 }
 
-// maxAnswers is how many answers are kept for a workspace whose requests fail.
+// maxAnswers is how many answers the process keeps for a workspace whose requests fail.
 const maxAnswers = 256
 
-// learn does what a request asks for. If it fails, what the model answered is kept for the
-// next request of the workspace; one that succeeds lets go of it.
+// learn carries a request out. After a failure it keeps the model's answers for the next request of
+// the workspace; a success drops them.
 func (s *summary) learn(ctx context.Context, r *SummaryRequest) (resp *SummaryResponse, err error) {
 	if kept, ok := s.m.answers.LoadAndDelete(s.workspace); ok {
 		s.answers = kept.(map[string][]backends.Memory)
@@ -176,8 +172,8 @@ func (m *Memory) summary(ctx context.Context, r *SummaryRequest) (*summary, erro
 	}, nil
 }
 
-// requestKey returns the caller's key, else one that follows from what is learnt from,
-// redacted, and from how; none for a request that JSON cannot hold.
+// requestKey returns the caller's key, else one that follows from the redacted material and the
+// settings; it is empty for a request outside of JSON.
 func (m *Memory) requestKey(r *SummaryRequest) string {
 	if r.IdempotencyKey != "" {
 		return "task/summary/" + r.IdempotencyKey
@@ -193,7 +189,7 @@ func (m *Memory) requestKey(r *SummaryRequest) string {
 	return "task/request/" + text.HashID(string(raw))
 }
 
-// candidates returns the experiences of a request that the judge found worth keeping.
+// candidates returns the experiences of a request, after the judge.
 func (s *summary) candidates(ctx context.Context, r *SummaryRequest) ([]backends.Memory, error) {
 	if len(r.Trajectories) == 0 {
 		return r.Candidates, nil
@@ -205,8 +201,8 @@ func (s *summary) candidates(ctx context.Context, r *SummaryRequest) ([]backends
 	return slices.Concat(found, r.Candidates), nil
 }
 
-// store stores what is no duplicate, in one atomic batch. It looks at the workspace as it
-// is now, and again if that changes meanwhile.
+// store stores the new experiences, in one atomic batch. It looks at the workspace as it is now,
+// and again if that changes meanwhile.
 func (s *summary) store(ctx context.Context, candidates []backends.Memory) (resp *SummaryResponse, err error) {
 	unlock, err := s.m.storing.Lock(ctx, s.workspace)
 	if err != nil {
@@ -249,8 +245,8 @@ func (s *summary) commit(ctx context.Context, p *plan) (*SummaryResponse, error)
 	return resp, err
 }
 
-// replayed reports what an earlier call with the key of the request wrote. There is no
-// response if there was none, or what it wrote holds no more.
+// replayed reports the writes of an earlier call with the key of the request. The response is nil
+// if there was no such call, or if its results are not current.
 func (s *summary) replayed(ctx context.Context) (*SummaryResponse, error) {
 	for {
 		applied, err := s.m.keeper.Replayed(ctx, s.workspace, s.key, nil)
@@ -263,9 +259,9 @@ func (s *summary) replayed(ctx context.Context) (*SummaryResponse, error) {
 	}
 }
 
-// replay reports what the first call with a key wrote, as it is now. If the key is not the
-// caller's, and some of that holds no more, there is no response: another key, which
-// follows from it, is that of the request from then on.
+// replay reports the writes of the first call with a key, as they are now. If the key is derived
+// and some result is not current, the response is nil, and the request takes another key, which
+// follows from the old one.
 func (s *summary) replay(ctx context.Context, applied *store.Applied) (*SummaryResponse, error) {
 	resp := &SummaryResponse{Replayed: true}
 	for _, r := range applied.Results {

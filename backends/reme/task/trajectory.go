@@ -18,28 +18,28 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// NoteKey is the key of a trajectory's metadata with what was said about the outcome, in
-// words. The model that learns sees it.
+// NoteKey is the key of a trajectory's metadata for a remark on the outcome, in words. The model
+// that learns sees it.
 const NoteKey = "note"
 
-// Trajectory is an agent's attempt at a task, and how well it went. Its JSON is that of
-// ReMe 0.2, with messages in OpenAI's protocol.
+// Trajectory is an agent's attempt at a task, with its score. Its JSON is ReMe 0.2's, with messages
+// in OpenAI's protocol.
 type Trajectory struct {
-	TaskID string `json:"task_id,omitempty"` // Which task; attempts at one task are compared. Optional.
-	// Query is what was asked for. Optional. Defaults to "query" of the metadata, else to
-	// the first words of the user.
+	TaskID string `json:"task_id,omitempty"` // The id of the task; attempts at one task are compared. Optional.
+	// Query is the request of the user. Optional. Defaults to "query" of the metadata, else to the
+	// first words of the user.
 	Query    string            `json:"query,omitempty"`
-	Messages []*schema.Message `json:"messages"`           // What was said and done, in order. Required.
+	Messages []*schema.Message `json:"messages"`           // Words and actions, in order. Required.
 	Score    float64           `json:"score"`              // 1 is full success, 0 failure.
 	Metadata map[string]any    `json:"metadata,omitempty"` // May hold [NoteKey]. Optional.
 
-	Session  string    `json:"session,omitempty"` // The session that it is from. Optional.
-	Turn     string    `json:"turn,omitempty"`    // The turn that it is from. Optional.
+	Session  string    `json:"session,omitempty"` // Its session. Optional.
+	Turn     string    `json:"turn,omitempty"`    // Its turn. Optional.
 	Observed time.Time `json:"observed,omitzero"` // When it ended. Optional.
 }
 
-// validate returns ErrInvalid for a trajectory that nothing can be learnt from: without a
-// message of the conversation, or with a score that is no number.
+// validate returns ErrInvalid for a useless trajectory: without a message of the conversation, or
+// with a score of NaN or infinity.
 func (t *Trajectory) validate() error {
 	if math.IsNaN(t.Score) || math.IsInf(t.Score, 0) {
 		return fmt.Errorf("trajectory %q: %w: the score is %v; use 1 for full success and 0 for failure", t.TaskID, backends.ErrInvalid, t.Score)
@@ -55,8 +55,8 @@ func (t *Trajectory) validate() error {
 	return nil
 }
 
-// isStep reports whether a message is part of what was done: neither the system prompt
-// nor what memory or a summary put in.
+// isStep reports whether a message is a step of the work. The system prompt, notes of memory and
+// digests are not.
 func isStep(m *schema.Message) bool {
 	return m.Role != schema.System && !einox.IsNote(m) && !einox.IsDigest(m)
 }
@@ -75,7 +75,7 @@ func (t *Trajectory) task() string {
 	return ""
 }
 
-// key names the task among the trajectories of a request; it is empty if nothing does.
+// key names the task among the trajectories of a request; it is empty for a nameless one.
 func (t *Trajectory) key() string {
 	if id := strings.TrimSpace(t.TaskID); id != "" {
 		return "id " + id
@@ -83,7 +83,7 @@ func (t *Trajectory) key() string {
 	return strings.Join(strings.Fields(t.task()), " ")
 }
 
-// redacted returns a copy as it may be shown and kept.
+// redacted returns a copy to show and keep.
 func (t *Trajectory) redacted(k *keeper.Keeper) *Trajectory {
 	out := *t
 	out.TaskID, out.Query = k.Redact(t.TaskID), k.Redact(t.Query)
@@ -91,16 +91,16 @@ func (t *Trajectory) redacted(k *keeper.Keeper) *Trajectory {
 	out.Messages = make([]*schema.Message, len(t.Messages))
 	for i, m := range t.Messages {
 		c := einox.Stored(m, k.Redact)
-		c.Name, c.Extra = k.Redact(m.Name), m.Extra // notes of memory are known by their Extra
+		c.Name, c.Extra = k.Redact(m.Name), m.Extra // Extra marks notes of memory
 		out.Messages[i] = c
 	}
 	return &out
 }
 
-// attempt is a trajectory that is learnt from.
+// attempt is a trajectory prepared for learning.
 type attempt struct {
 	*Trajectory        // redacted
-	key         string // names the task; of the trajectory before it was redacted
+	key         string // names the task, by the words before redaction
 	success     bool
 	language    backends.Language
 	steps       []step
@@ -110,10 +110,10 @@ type attempt struct {
 type step struct {
 	number  int
 	message *schema.Message
-	tool    string // of a tool's result: the name of the tool, if it is known
+	tool    string // of a tool's result: the name of the tool, if known
 }
 
-// attempts returns the trajectories as they are learnt from.
+// attempts prepares trajectories for learning.
 func (m *Memory) attempts(ts []Trajectory, threshold float64) []*attempt {
 	out := make([]*attempt, len(ts))
 	for i := range ts {
@@ -121,7 +121,7 @@ func (m *Memory) attempts(ts []Trajectory, threshold float64) []*attempt {
 		a.steps = stepsOf(a.Messages)
 		texts := []string{a.task()}
 		for _, s := range a.steps {
-			if s.message.Role != schema.Tool { // what people and models say, whatever tools return
+			if s.message.Role != schema.Tool { // words of people and models, in whatever language tools answer
 				texts = append(texts, einox.Text(s.message))
 			}
 		}
@@ -133,7 +133,7 @@ func (m *Memory) attempts(ts []Trajectory, threshold float64) []*attempt {
 
 func stepsOf(messages []*schema.Message) []step {
 	var out []step
-	var open []schema.ToolCall // without a result so far
+	var open []schema.ToolCall // still without a result
 	for _, m := range messages {
 		if !isStep(m) {
 			continue
@@ -160,8 +160,8 @@ func callsOf(m *schema.Message) []schema.ToolCall {
 	return m.ToolCalls
 }
 
-// pairsOf returns for each task the best and the worst of its attempts, if their scores
-// differ; of attempts with the same score the first.
+// pairsOf returns for each task the best and the worst of its attempts, if their scores differ. Of
+// equal scores the first counts.
 func pairsOf(attempts []*attempt) [][2]*attempt {
 	var order []string
 	groups := map[string]*[2]*attempt{}
