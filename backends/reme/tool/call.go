@@ -22,42 +22,42 @@ import (
 // Call is one call of a tool. As JSON it is a tool_call_result of ReMe: see
 // [Call.MarshalJSON].
 type Call struct {
-	ID   string    `json:"id,omitempty"` // A call with a known ID is not stored again. Optional. Defaults to a new one.
+	ID   string    `json:"id,omitempty"` // A call with a known ID is stored once. Optional. Defaults to a new one.
 	Time time.Time `json:"-"`            // When it began. Optional. Defaults to now.
 	Tool string    `json:"tool_name"`    // Required.
 
-	// UserID is the user in whose run the call was made. It is stored, and returned to that
-	// user and to the program (a scope that names the workspace alone), and to no one else.
-	// Optional. Defaults to the user of the scope; where the scope names one, it is that one.
+	// UserID is the user in whose run the call was made. It is stored. Only that user and the
+	// program (a scope that names the workspace alone) get it back. Optional. Defaults to the user
+	// of the scope; if the scope names one, it is that one.
 	UserID string `json:"user_id,omitempty"`
 
-	// Input is what the tool was called with: a text, or any value that JSON can hold, in
-	// which numbers are json.Number once it was stored. A call needs an input or an output.
+	// Input is the input of the tool: a text, or any value that JSON can hold. Numbers in it are
+	// json.Number after the storing. A call needs an input or an output.
 	Input  any    `json:"input"`
 	Output string `json:"output"`
 
 	Failed bool   `json:"-"`               // it ended with an error
-	Error  string `json:"error,omitempty"` // which; a call with one failed
+	Error  string `json:"error,omitempty"` // the error; a call with one failed
 
 	Took   time.Duration `json:"-"`
 	Tokens int           `json:"-"` // Of input and output; -1 is unknown. Optional. Defaults to an estimate.
 
-	// Score is 1 for a useful result, 0 for a useless one; nil has it judged by rules. Judge is
-	// who gave it: "rules", or a name of the caller's.
+	// Score is 1 for a useful result, 0 for a useless one; with nil rules score it. Judge is the
+	// author of the score: "rules", or a name of the caller's.
 	Score      *float64 `json:"score,omitempty"`
 	Judge      string   `json:"judged_by,omitempty"`
-	Summary    string   `json:"summary"`    // what happened, in a sentence; of a judge
-	Evaluation string   `json:"evaluation"` // how useful it was, and why; of a judge
+	Summary    string   `json:"summary"`    // the judge's account, in a sentence
+	Evaluation string   `json:"evaluation"` // the judge's view of its use, with reasons
 
-	Summarized bool           `json:"is_summarized"` // ReMe's mark of calls that a guideline covers. Stored, and not used.
-	Hash       string         `json:"call_hash"`     // Equal for repeats. Optional. Defaults to one that follows from input and output.
+	Summarized bool           `json:"is_summarized"` // ReMe's mark of calls that a guideline covers. Stored, otherwise ignored.
+	Hash       string         `json:"call_hash"`     // Equal for repeats. Optional. Defaults to a hash of input and output.
 	Metadata   map[string]any `json:"metadata"`      // the caller's own
 }
 
-// callFields are the fields of a call that are in JSON what they are in Go.
+// callFields are the fields of a call whose JSON is the same as in Go.
 type callFields Call
 
-// callJSON is a call as ReMe writes it.
+// callJSON is a call in ReMe's form.
 type callJSON struct {
 	*callFields
 	CreateTime string  `json:"create_time"`
@@ -66,10 +66,10 @@ type callJSON struct {
 	TimeCost   float64 `json:"time_cost"`
 }
 
-// MarshalJSON writes the fields of ReMe's tool_call_result: create_time (RFC 3339),
-// tool_name, input, output, token_cost (-1: unknown), success, time_cost (seconds),
-// summary, evaluation, score, is_summarized, call_hash, metadata; and id, error and
-// judged_by, which ReMe does not know. A call that was not judged has no score.
+// MarshalJSON writes the fields of ReMe's tool_call_result: create_time (RFC 3339), tool_name,
+// input, output, token_cost (-1: unknown), success, time_cost (seconds), summary, evaluation,
+// score, is_summarized, call_hash, metadata. It adds id, error and judged_by, which are unknown to
+// ReMe. An unjudged call has no score.
 func (c Call) MarshalJSON() ([]byte, error) {
 	success := !c.failed()
 	out := callJSON{callFields: (*callFields)(&c), TokenCost: &c.Tokens, Success: &success, TimeCost: c.Took.Seconds()}
@@ -82,7 +82,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what [Call.MarshalJSON] and ReMe write. Absent fields have ReMe's
+// UnmarshalJSON reads the output of [Call.MarshalJSON] and of ReMe. Absent fields have ReMe's
 // defaults: success is true, token_cost unknown. A time without a zone is UTC.
 func (c *Call) UnmarshalJSON(data []byte) error {
 	*c = Call{Tokens: -1}
@@ -103,12 +103,11 @@ func (c *Call) UnmarshalJSON(data []byte) error {
 	return fmt.Errorf("create_time %q of a tool call: %w: use RFC 3339 or YYYY-MM-DD HH:MM:SS", in.CreateTime, backends.ErrInvalid)
 }
 
-// maxText bounds a text of a call that is recorded in the background, in bytes: it may
-// wait in a queue.
+// maxText bounds a text of a call for the recorder, in bytes: it may wait in a queue.
 const maxText = 256 << 10
 
-// callOf returns a call of the contract. Arguments that are a JSON object become one; a
-// failed call without a result has its error as its output.
+// callOf returns a call of the contract. Arguments that are a JSON object become one. A failed call
+// with an empty result takes its error as its output.
 func callOf(t *backends.ToolCall) Call {
 	c := Call{
 		ID: t.ID, Time: t.Time, Tool: t.Tool, Took: t.Took, Tokens: t.Tokens, Failed: t.Error != "",
@@ -128,8 +127,8 @@ func callOf(t *backends.ToolCall) Call {
 // clockSkew is how far clocks of different machines may be apart.
 const clockSkew = 24 * time.Hour
 
-// prepare returns a call as it is stored: complete, without secrets, and bounded. An error
-// says why it cannot be stored.
+// prepare returns a call in the form for the store: complete, redacted and bounded. The error gives
+// the reason why it cannot be stored.
 func (m *Memory) prepare(c Call) (Call, error) {
 	now := m.keeper.Now()
 	if c.Time.IsZero() {
@@ -165,8 +164,8 @@ func (m *Memory) prepare(c Call) (Call, error) {
 	return m.clean(c), store.ValidateID("call", c.ID)
 }
 
-// clean redacts a call, computes the hash of what remains, and then shortens its texts: so
-// repeats are known whatever is left out of them, and no hash covers a secret.
+// clean redacts a call, hashes the rest, and then shortens its texts. So repeats have equal hashes
+// however texts are shortened, and hashes cover no secrets.
 func (m *Memory) clean(c Call) Call {
 	c = c.with(m.redact)
 	if c.Hash == "" || store.ValidateID("hash", c.Hash) != nil {
@@ -182,8 +181,8 @@ func (m *Memory) clean(c Call) Call {
 	return c
 }
 
-// with returns a call with all its texts changed by f, and without the values of fields
-// that are named like secrets.
+// with returns a call with all its texts changed by f. It empties fields that are named like
+// secrets.
 func (c Call) with(f func(string) string) Call {
 	c.Input = redact.Value(c.Input, f)
 	if c.Metadata != nil {
@@ -245,12 +244,12 @@ func encoded(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // it was decoded
+	_ = e.Encode(v) // v comes from decode
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// shortInput bounds an input to so many characters of JSON: first long texts in it are
-// shortened; if that is not enough, it becomes a shortened text as a whole.
+// shortInput bounds an input to so many characters of JSON. It shortens long texts in it first; if
+// that is not enough, the input becomes a shortened text as a whole.
 func shortInput(v any, limit int) any {
 	if utf8.RuneCountInString(readable(v)) <= limit {
 		return v
@@ -263,16 +262,16 @@ func shortInput(v any, limit int) any {
 	return short
 }
 
-// hashOf returns the fingerprint of a call by which repeats are known.
+// hashOf returns the fingerprint of a call, which is equal for repeats.
 func hashOf(input any, output string) string { return text.HashID(readable(input), output) }
 
 func (c *Call) failed() bool { return c.Failed || c.Error != "" }
 
-// isEmpty reports whether a call with a normalised input holds nothing.
+// isEmpty reports whether a call with a normalised input is empty.
 func (c *Call) isEmpty() bool { return c.Input == "" && c.Output == "" && c.Error == "" }
 
-// problem returns what went wrong in the words of the call: its error, or a result that
-// reports one and was not judged to be useful. It is empty if nothing did.
+// problem returns the problem in the words of the call: its error, or a result that reports one and
+// was not judged to be useful. It is empty for a good call.
 func (c *Call) problem() string {
 	if !c.failed() && (c.Score != nil && *c.Score >= 0.5 || !reportsError(c.Output)) {
 		return ""
@@ -280,5 +279,5 @@ func (c *Call) problem() string {
 	return cmp.Or(c.Error, c.Output, "?")
 }
 
-// bad reports whether something went wrong or the result was judged useless.
+// bad reports whether the call had a problem or a judge found its result useless.
 func (c *Call) bad() bool { return c.problem() != "" || c.Score != nil && *c.Score < 0.5 }

@@ -22,12 +22,12 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// GuideTools returns inner with guidelines in the descriptions of the tools that each call
-// offers, whether they were bound by WithTools or come as an option: fenced, marked as
-// observations and not as instructions, and within Config.MaxDescription tokens. scope is
-// called in each call, so that a bound model that is shared shows no workspace the
-// experience of another. What cannot be looked up in 2 seconds leaves the tools as they
-// are, and OnError reports it; in a scope without a workspace nothing is known.
+// GuideTools returns inner with guidelines in the descriptions of the tools that each call offers,
+// bound by WithTools or given as an option. A guideline is fenced, marked as an observation rather
+// than an instruction, and within Config.MaxDescription tokens. Each call asks scope, so that a
+// shared bound model shows each workspace its own experience. If a look-up fails or takes longer
+// than 2 seconds, the tools stay as they are, and OnError reports it. A scope without a workspace
+// has no guidelines.
 func (m *Memory) GuideTools(inner model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {
 	return einox.BeforeModel(inner, "Guided", func(ctx context.Context, c *einox.ModelCall) error {
 		tools := c.Offered()
@@ -38,7 +38,7 @@ func (m *Memory) GuideTools(inner model.ToolCallingChatModel, scope func(context
 	})
 }
 
-// described returns the tools of a call with what is known of them, or as they are.
+// described returns the tools of a call with their guidelines, or as they are.
 func (m *Memory) described(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) []*schema.ToolInfo {
 	if len(tools) == 0 {
 		return tools
@@ -61,8 +61,8 @@ func (m *Memory) described(ctx context.Context, scope func(context.Context) (bac
 // maxLookup bounds the look-up in front of a call of the model.
 const maxLookup = 2 * time.Second
 
-// describe returns the tools; those with a guideline are copies with it under their
-// descriptions. It reads the index, which asks the store what changed, and no records.
+// describe returns the tools; a tool with a guideline is a copy with it under its description. It
+// reads the index, which asks the store what changed, and skips the records.
 func (m *Memory) describe(ctx context.Context, scope func(context.Context) (backends.Scope, error), tools []*schema.ToolInfo) ([]*schema.ToolInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxLookup)
 	defer cancel()
@@ -97,12 +97,12 @@ func (m *Memory) describe(ctx context.Context, scope func(context.Context) (back
 	return out, nil
 }
 
-// fence is around experience in a description.
+// fence encloses experience in a description.
 const fence = "tool_experience"
 
 var fenceMark = regexp.MustCompile(`(?i)<(\s*/?\s*` + fence + `)`)
 
-// note returns a guideline in a fence that nothing in it can end.
+// note returns a guideline in a fence that stays closed to its text.
 func (m *Memory) note(guideline string) string {
 	shown := text.Fit(fenceMark.ReplaceAllString(m.redact(guideline), "‹$1"), m.cfg.MaxDescription, text.Tokens)
 	return "<" + fence + ">\n" + m.prompts(m.cfg.Language.For(shown)).Note + "\n" + shown + "\n</" + fence + ">"

@@ -22,7 +22,7 @@ import (
 
 // The keys of the metadata of a guideline.
 const (
-	metaStatistics = "statistics" // a Statistics, of when it was written
+	metaStatistics = "statistics" // its Statistics at the time of writing
 	metaCovered    = "covered"    // how many calls of each month it covers
 )
 
@@ -31,8 +31,7 @@ func guidelineID(p backends.Partition, tool string) string {
 	return keeper.ContentID(p, backends.KindTool, tool)
 }
 
-// toolOf returns the tool that a memory is the guideline of; "" for any other memory, also
-// of kind tool.
+// toolOf returns the tool whose guideline a memory is; "" for any other memory, also of kind tool.
 func toolOf(p backends.Partition, memory *backends.Memory) string {
 	name := strings.TrimSpace(memory.WhenToUse)
 	if memory.Kind != backends.KindTool || memory.ID != guidelineID(p, name) {
@@ -41,14 +40,14 @@ func toolOf(p backends.Partition, memory *backends.Memory) string {
 	return name
 }
 
-// guideline is the memory of a tool; without a record there is none yet.
+// guideline is the memory of a tool; its record is nil before the first one.
 type guideline struct {
 	record  *store.Record
 	covered map[string]int64 // calls by month
 }
 
-// guidelineOf reads the guideline of a tool. Metadata that another program changed covers
-// nothing: the guideline is then due.
+// guidelineOf reads the guideline of a tool. If another program changed its metadata, it covers no
+// calls and is due.
 func (m *Memory) guidelineOf(ctx context.Context, p backends.Partition, tool string) (*guideline, error) {
 	records, err := m.keeper.Records(ctx, p, guidelineID(p, tool))
 	if err != nil || len(records) == 0 {
@@ -57,13 +56,13 @@ func (m *Memory) guidelineOf(ctx context.Context, p backends.Partition, tool str
 	g := &guideline{record: &records[0], covered: map[string]int64{}}
 	raw, err := json.Marshal(g.record.Metadata[metaCovered])
 	if err == nil {
-		_ = json.Unmarshal(raw, &g.covered) // else it covers nothing
+		_ = json.Unmarshal(raw, &g.covered) // else it covers no calls
 	}
 	return g, nil
 }
 
-// uncovered returns how many calls the guideline does not cover, given how many there are
-// by month. A month with fewer calls than were covered was deleted and began anew.
+// uncovered returns how many calls are beyond the guideline, given their numbers by month. A month
+// with fewer calls than covered ones was deleted and began anew.
 func (g *guideline) uncovered(seen map[string]int64) int64 {
 	var n int64
 	for month, total := range seen {
@@ -76,12 +75,12 @@ func (g *guideline) uncovered(seen map[string]int64) int64 {
 	return n
 }
 
-// holds reports whether there is a guideline that holds now.
+// holds reports whether there is a current guideline.
 func (g *guideline) holds(now time.Time) bool {
 	return g.record != nil && g.record.Active() && !g.record.Expired(now)
 }
 
-// text returns the guideline without the statistics under it.
+// text returns the guideline above its statistics.
 func (g *guideline) text() string {
 	if g.record == nil {
 		return ""
@@ -95,8 +94,8 @@ func (g *guideline) text() string {
 	return strings.TrimSpace(s)
 }
 
-// next returns the record with another guideline. What callers put into the metadata
-// stays, and so do the users of the former one, which it was written from.
+// next returns the record with another guideline. The caller's metadata stays, and so do the users
+// of the former guideline, which is a source of this one.
 func (m *Memory) next(p backends.Partition, st *state, written, by string) *store.Record {
 	r := &store.Record{Memory: backends.Memory{Created: m.keeper.Stamps(1)}}
 	if st.guideline.record != nil {
@@ -107,7 +106,7 @@ func (m *Memory) next(p backends.Partition, st *state, written, by string) *stor
 	raw, _ := json.Marshal(map[string]any{metaCovered: st.seen, metaStatistics: st.Statistics}) // plain data
 	_ = json.Unmarshal(raw, &meta)
 	r.ID, r.Kind, r.WhenToUse = guidelineID(p, st.Name), backends.KindTool, st.Name
-	user := r.Scope.UserID // of a former one that was loaded
+	user := r.Scope.UserID // of a loaded former one
 	r.Scope = backends.Scope{Namespace: p.Namespace, Workspace: p.ID}
 	r.Text, r.Vector = written+"\n\n"+st.rendered(), nil
 	r.Metadata, r.Observed, r.Origin = meta, st.Statistics.To, backends.Origin{Role: "tool", Author: by, Users: r.Origin.Users}
@@ -122,7 +121,7 @@ func (m *Memory) next(p backends.Partition, st *state, written, by string) *stor
 // maxGuideline bounds a guideline, in characters.
 const maxGuideline = 4000
 
-// guidance is what a model answers by the tool tool_guideline.
+// guidance is a model's answer by the tool tool_guideline.
 type guidance struct {
 	Guideline string `json:"guideline" jsonschema:"required" jsonschema_description:"plain text, at most 200 words"`
 }
@@ -157,9 +156,8 @@ func (m *Memory) write(ctx context.Context, run *ask.Run, st *state) (written, b
 // minShown is the least that a prompt shows of a call, in tokens.
 const minShown = 64
 
-// material returns what a guideline is written from, fenced: the name of the tool, the
-// former guideline, statistics, and the newest calls, each with an even share of the
-// prompt.
+// material returns the sources of a guideline, fenced: the name of the tool, the former guideline,
+// statistics, and the newest calls, each with an even share of the prompt.
 func (m *Memory) material(st *state) string {
 	calls := st.calls[max(0, len(st.calls)-max(m.prompt/minShown, 1)):]
 	var lines []any
@@ -174,7 +172,7 @@ func (m *Memory) material(st *state) string {
 		ask.Section("statistics", []Statistics{st.Statistics}) + ask.Section("calls", lines)
 }
 
-// shown returns a call as a model is shown it, of about so many tokens at most.
+// shown shows a call to a model, in about so many tokens at most.
 func shown(n int, c *Call, tokens int) any {
 	s := struct {
 		N          int      `json:"n"`
@@ -202,8 +200,8 @@ func shown(n int, c *Call, tokens int) any {
 	return s
 }
 
-// byRules writes a guideline without a model: what worked, what failed, and which arguments
-// went with it. The same calls give the same text.
+// byRules writes a guideline by rules: what worked, what failed, and which arguments went with it.
+// The same calls give the same text.
 func (st *state) byRules() string {
 	data := struct {
 		*Statistics
@@ -219,14 +217,14 @@ func (st *state) byRules() string {
 	return rendered(st.language, "guideline", data)
 }
 
-// Who judged a call, or wrote a guideline.
+// The judges of calls, and writers of guidelines.
 const (
 	byRules = "rules"
 	byModel = "model"
 )
 
-// judgeByRules scores a call by how it ended: 0 for an error, also one that the result reports
-// in words, and for an empty result, 1 for any other.
+// judgeByRules scores a call by its end: 0 for an error, also for one that the result reports in
+// words, and for an empty result; 1 for any other.
 func (c *Call) judgeByRules() {
 	score := 1.0
 	if c.problem() != "" || reportsNothing(c.Output) {
@@ -235,7 +233,7 @@ func (c *Call) judgeByRules() {
 	c.Score, c.Judge = &score, byRules
 }
 
-// nothing are results that say that there is nothing, emptyJSON those that hold nothing.
+// nothing matches results that say that there is nothing, emptyJSON the empty ones.
 var (
 	nothing   = regexp.MustCompile(`(?i)^[\s\p{P}\p{S}]*((sorry,? )?(there (is|are|were) )?no (relevant |matching |such |search )?(results?|matches|records?|data|documents?|items?|entries|hits)( (was|were|are|is))?( (found|available|returned))?( for .{0,80})?|nothing( was)? found|not found|none|null|n/a|empty|0 results?( found)?|(没有|未|无|暂无)(找到|查到|搜索到|查询到|检索到|匹配|搜索|查询|相关)*(任何)?(相关|匹配)?的?(结果|数据|记录|内容|信息|文档)?)[\s\p{P}\p{S}]*$`)
 	emptyJSON = regexp.MustCompile(`^\s*(\[\s*\]|\{\s*\}|\{\s*"(results?|data|items|hits|records|list)"\s*:\s*(\[\s*\]|\{\s*\}|null)\s*\}|"")\s*$`)
@@ -249,8 +247,8 @@ func reportsNothing(output string) bool {
 	return len(output) < 400 && (nothing.MatchString(output) || emptyJSON.MatchString(output))
 }
 
-// errorWords are beginnings of results that report an error in words, as tools do whose
-// errors are handled for the model.
+// errorWords matches the beginnings of results that report an error in words. Tools whose errors
+// are handled for the model answer so.
 var errorWords = regexp.MustCompile(`(?i)^[\s\[("'*#]*(tool |runtime |internal |http |server )?(error|exception|failed|failure|fatal)\b["'\])*]*\s*[:：-]|^\s*traceback \(|^\s*(failed to|unable to|could not|cannot) |^\s*\{\s*"(error|err|error_?message|errmsg)"\s*:\s*("[^"]|\{|\[\s*[^\]\s]|true|[1-9])|^\s*\{\s*"(success|ok)"\s*:\s*false|^[\s【\["']*(工具|调用|请求|执行|操作|运行)?(错误|出错|失败|异常|报错)(了|信息)?[】\]"']*\s*([:：，,。！!]|$)`)
 
 // reportsError reports whether a result is an error in words.

@@ -43,7 +43,7 @@ func toolOfLog(session string) (tool, month string, ok bool) {
 
 func monthOf(t time.Time) string { return t.UTC().Format(monthLayout) }
 
-// months returns the months of which calls may be kept, newest first.
+// months returns the months that may have stored calls, newest first.
 func (m *Memory) months() []string {
 	now := m.keeper.Now().UTC()
 	first, last := now.Add(-m.cfg.Keep), now.Add(clockSkew)
@@ -56,8 +56,8 @@ func (m *Memory) months() []string {
 	}
 }
 
-// appendCalls adds calls of one tool and one month to its log in one write, and returns
-// how many the log holds then. Those whose ID it holds are left out.
+// appendCalls adds calls of one tool and one month to its log in one write, and returns how many
+// the log holds then. It skips calls whose ID the log has.
 func (m *Memory) appendCalls(ctx context.Context, s backends.Scope, p backends.Partition, calls []*Call) (int64, error) {
 	entries := make([]store.Entry, len(calls))
 	for i, c := range calls {
@@ -112,13 +112,13 @@ func (m *Memory) readCalls(ctx context.Context, p backends.Partition, st *state,
 	return nil
 }
 
-// byTime orders calls by when they began; those of one instant stay as they were recorded.
+// byTime orders calls by their beginnings; calls of one instant stay in the order of recording.
 func byTime(a, b Call) int { return a.Time.Compare(b.Time) }
 
-// metaLoaded holds the calls of a tool's memory that was loaded from a library of ReMe.
+// metaLoaded holds the calls of a tool's memory from a library of ReMe.
 const metaLoaded = "tool_call_results"
 
-// addLoaded adds the calls that came with a loaded memory. Its guideline covers them.
+// addLoaded adds the calls of a loaded memory. Its guideline covers them.
 func (m *Memory) addLoaded(st *state) {
 	if st.guideline.record == nil {
 		return
@@ -139,8 +139,8 @@ func (m *Memory) addLoaded(st *state) {
 	}
 }
 
-// tools returns the names of the tools of which calls are kept or a guideline stands, in
-// order. It reads the lists of the workspace's sessions and memories.
+// tools returns the names of the tools with calls or a guideline, in order. It reads the lists of
+// the workspace's sessions and memories.
 func (m *Memory) tools(ctx context.Context, p backends.Partition) ([]string, error) {
 	var all []string
 	kept := m.months()
@@ -170,9 +170,9 @@ func (m *Memory) tools(ctx context.Context, p backends.Partition) ([]string, err
 
 // The stages of the reports.
 const (
-	stageStore     = "store calls"      // calls in, those stored out; the others are failures
-	stageDue       = "find due"         // fails where it is unknown whether a guideline is due
-	stageGuideline = "write guidelines" // tools in, guidelines out, those that are not due dropped
+	stageStore     = "store calls"      // calls in, stored ones out; the others are failures
+	stageDue       = "find due"         // fails if the state of a guideline is unknown
+	stageGuideline = "write guidelines" // tools in, guidelines out, the others dropped
 )
 
 // RecordRequest asks to store calls.
@@ -181,34 +181,33 @@ type RecordRequest struct {
 	Calls []Call         // of any tools
 }
 
-// RecordResponse says what became of each call.
+// RecordResponse has the outcome of each call.
 type RecordResponse struct {
 	Calls  []RecordedCall  `json:"calls"`         // one for each call of the request, in its order
-	Due    []string        `json:"due,omitempty"` // tools with RefreshAfter calls that their guidelines do not cover
+	Due    []string        `json:"due,omitempty"` // tools with RefreshAfter calls beyond their guidelines
 	Report backends.Report `json:"report"`
 }
 
-// RecordedCall says what became of a call.
+// RecordedCall is the outcome of a call.
 type RecordedCall struct {
 	ID   string `json:"id"` // as stored
 	Tool string `json:"tool"`
-	// Outcome is OutcomeAdded, now or before under the same ID, or OutcomeFailed: Reason
-	// and Err say why.
+	// Outcome is OutcomeAdded, now or before under the same ID, or OutcomeFailed; Reason and Err
+	// give the cause.
 	Outcome backends.Outcome `json:"outcome"`
 	Reason  string           `json:"reason,omitempty"`
-	// Err is ErrInvalid for a call that cannot be stored, such as one older than Keep; for
-	// any other, recording it again with its ID is harmless.
+	// Err is ErrInvalid for a call that cannot be stored, such as one older than Keep. After any
+	// other error, recording the call again with its ID is harmless.
 	Err error `json:"-"`
 }
 
-// Record stores calls: checked, without secrets, bounded, and scored by rules where they have
-// no score. The calls of a tool that
-// began in one month are one atomic write. A call whose ID is known is not stored again;
-// repeats of a call under other IDs are.
+// Record stores calls: checked, redacted, bounded, and scored by rules unless they have a score.
+// The calls of a tool that began in one month are one atomic write. Each ID is stored once; repeats
+// of a call under other IDs are stored, too.
 //
-// The response says what became of each call; the error joins the errors of the store, or
-// is ErrInvalid if no call at all can be stored. A scope without a workspace is ErrNoScope,
-// without a response.
+// The response has the outcome of each call. The error joins the errors of the store, or is
+// ErrInvalid if all calls are invalid. A scope without a workspace is ErrNoScope, with a nil
+// response.
 func (m *Memory) Record(ctx context.Context, r *RecordRequest) (_ *RecordResponse, err error) {
 	defer work.Recover("tool", &err)
 	if r == nil {
@@ -267,7 +266,7 @@ type batch struct {
 	due   bool // the guideline of the tool is due
 }
 
-// fail notes why a call is not stored; without an error it is.
+// fail notes an error of a call; nil means that it is stored.
 func (c *RecordedCall) fail(stage *ask.Stage, err error) {
 	if err == nil {
 		stage.Out(1)

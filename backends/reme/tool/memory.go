@@ -1,29 +1,28 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tool remembers how tools behave: every call of a tool, statistics of the recent
-// ones, and for each tool a guideline on how it is best used. It is ReMe's tool memory.
+// Package tool remembers how tools behave: every call of a tool, statistics of the recent ones, and
+// for each tool a guideline on its best use. It is ReMe's tool memory.
 //
 //	memory := backend.Tools() // of package reme
 //	memory.Record(ctx, &tool.RecordRequest{Scope: scope, Calls: calls})
 //	memory.Summarize(ctx, &tool.SummaryRequest{Scope: scope})
 //	memory.Retrieve(ctx, &tool.RetrieveRequest{Scope: scope, Tools: []string{"search", "fetch"}})
 //
-// [Memory.NewRecorder] does the first two in the background, so that no tool waits for
-// memory. [Memory.GuideTools] gives a model what is known with the descriptions of its tools.
+// [Memory.NewRecorder] does the first two in the background, so that tools never wait for memory.
+// [Memory.GuideTools] adds the guidelines to the descriptions of a model's tools.
 //
-// # What is stored
+// # Calls and guidelines
 //
-// The calls of a tool are a log, a session for each month, in the partition of the
-// workspace. A call is stored once under its ID, also when several processes record it.
-// Calls with the same input and output under other IDs are stored and counted as repeats:
-// a tool that fails ten times in the same way failed ten times. A log ends
-// [Config].Keep after its last call.
+// The calls of a tool are a log, a session for each month, in the partition of the workspace. A
+// call is stored once under its ID, also when several processes record it. Calls with the same
+// input and output under other IDs are stored and counted as repeats: a tool that fails ten times
+// in the same way failed ten times. A log ends [Config].Keep after its last call.
 //
-// Secrets and personal data are redacted (see reme.Config.Redact) and long texts shortened
-// before anything is stored, hashed, or shown to a model. A call keeps the user in whose run it
-// was made (Call.UserID), and a guideline all users from whose calls it was ever written
-// (Origin.Users). Other users do not see them.
+// Memory redacts secrets and personal data (see reme.Config.Redact) and shortens long texts before
+// it stores, hashes or shows them. A call keeps the user in whose run it was made (Call.UserID). A
+// guideline keeps the users of all calls that were ever among its sources (Origin.Users). Other
+// users do not see them.
 //
 // A guideline is one memory of kind tool, whose id follows from workspace and tool. Its
 // Text is the guideline with the statistics of that time, its WhenToUse the name of the
@@ -32,9 +31,9 @@
 //
 // # Models
 //
-// A model writes guidelines from inputs, outputs, errors, statistics and the former
-// guideline; without a model they follow from rules, as scores of calls do. Results of tools are untrusted data: prompts fence them, and descriptions present
-// what was learnt from them as observations, not as instructions.
+// A model writes guidelines from inputs, outputs, errors, statistics and the former guideline;
+// without a model rules write them, as rules score calls. Results of tools are untrusted data:
+// prompts fence them, and descriptions present their lessons as observations, not as instructions.
 package tool
 
 import (
@@ -53,33 +52,31 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Config configures a [Memory] and its recorders. It is copied by [New].
+// Config configures a [Memory] and its recorders. [New] copies it.
 type Config struct {
-	RefreshAfter int           // New calls after which a guideline is written anew, or first. Optional. Defaults to 10.
+	RefreshAfter int           // New calls after which a guideline is due. Optional. Defaults to 10.
 	Window       int           // The newest calls that statistics and guidelines cover. Optional. Defaults to 20.
 	History      int           // The newest calls that are read. Optional. Defaults to 100; at most 10,000.
-	Keep         time.Duration // Calls are kept for so long. Optional. Defaults to 90 days; at most 5 years.
+	Keep         time.Duration // How long calls are kept. Optional. Defaults to 90 days; at most 5 years.
 
-	// MaxArguments and MaxResult bound what is stored of a call, in characters: beginning
-	// and end, with the number of those left out. Optional. Default to 2,048 and 4,096; at
-	// most 65,536.
+	// MaxArguments and MaxResult bound the stored texts of a call, in characters: beginning and
+	// end, with the number of missing ones. Optional. Default to 2,048 and 4,096; at most 65,536.
 	MaxArguments, MaxResult int
 	// MaxDescription bounds what GuideTools adds to a description, in tokens. Optional.
 	// Defaults to 300.
 	MaxDescription int
 
-	Language backends.Language // Of prompts and statistics. Optional. Defaults to that of the calls.
+	Language backends.Language // Of prompts and statistics. Optional. Defaults to the language of the calls.
 	Prompts  Prompts           // Optional. Empty fields have the defaults of the language.
-	IDs      backends.IDSource // Of calls that come without one. Optional. Defaults to backends.NewID.
+	IDs      backends.IDSource // For calls that lack an ID. Optional. Defaults to backends.NewID.
 
 	Queue     int           // Calls that may wait in a recorder. Optional. Defaults to 1,024.
 	Backoff   time.Duration // Pause of a recorder after a failed write, doubled each time up to 10 s. Optional. Defaults to 200 ms.
-	NoRefresh bool          // A recorder writes no guidelines: the program calls Summarize. Optional.
+	NoRefresh bool          // Recorders leave guidelines to the program, which calls Summarize. Optional.
 
-	// OnError reports what goes wrong beside a call: calls that a recorder lost, as a
-	// [*LostError], or cannot store for now; guidelines that it could not write; and
-	// descriptions that GuideTools could not look up. Optional. It must be safe for
-	// concurrent use.
+	// OnError reports errors beside a call: calls that a recorder lost, as a [*LostError], or
+	// cannot store for now, guidelines that it could not write, and descriptions that GuideTools
+	// could not look up. Optional. It must be safe for concurrent use.
 	OnError func(ctx context.Context, err error)
 }
 
@@ -122,8 +119,8 @@ func (c Config) withDefaults() (Config, error) {
 	return out, nil
 }
 
-// Memory is what is known about tools. It owns no goroutine (a recorder does) and is
-// safe for concurrent use.
+// Memory holds the knowledge about tools. It is safe for concurrent use. Only recorders own
+// goroutines.
 type Memory struct {
 	cfg    Config
 	keeper *keeper.Keeper
@@ -132,11 +129,10 @@ type Memory struct {
 	prompt int // tokens
 }
 
-// New returns a memory of tools, as reme.New does. The keeper keeps guidelines, and its store
-// the calls; its Redact runs on every text before the table of package redact does. The model
-// writes guidelines; it may be nil. limits bound what
-// one request may cost, prompt how many tokens of calls one prompt shows. A configuration that
-// cannot work is ErrInvalid.
+// New returns a memory of tools, as reme.New does. The keeper keeps guidelines, and its store the
+// calls. Its Redact runs on every text before the table of package redact does. The model writes
+// guidelines; it may be nil. limits bound the cost of one request, prompt the tokens of calls that
+// one prompt shows. An unusable configuration is ErrInvalid.
 func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Memory, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -145,7 +141,7 @@ func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt
 	return &Memory{cfg: c, keeper: k, model: model, limits: limits, prompt: prompt}, nil
 }
 
-// redact returns a text as it may be stored and shown.
+// redact returns a text in a form to store and show.
 func (m *Memory) redact(s string) string {
 	return strings.ToValidUTF8(redact.Text(m.keeper.Redact(strings.ToValidUTF8(s, "\uFFFD"))), "\uFFFD")
 }
@@ -166,7 +162,7 @@ func namesOf(list []string) []string {
 // each is [work.Each] for eight at the same time.
 func each(n int, f func(i int) error) []error { return work.Each(n, 8, "tool", f) }
 
-// notify reports an error that no caller gets. A panic of OnError ends nothing.
+// notify reports an error beyond any caller. A panic of OnError is ignored.
 func (m *Memory) notify(ctx context.Context, err error) {
 	_ = work.Catch("OnError", func() error { m.cfg.OnError(ctx, err); return nil })
 }

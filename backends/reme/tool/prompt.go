@@ -13,8 +13,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Prompts are the texts for models. The material stands behind them, fenced; what is said
-// about the form of the answer is added. Empty fields have the defaults of the language.
+// Prompts are the texts for models. The material follows them, fenced, and rules for the form of
+// the answer. Empty fields have the defaults of the language.
 type Prompts struct {
 	Guideline string // how to write the guideline of a tool
 	Note      string // in front of experience in the description of a tool
@@ -51,11 +51,10 @@ Keep what the guideline so far says, unless the calls show otherwise; then corre
 	},
 }
 
-// headers are the lines above statistics, by which they are found again.
+// headers are the lines above statistics, which tell where they begin.
 var headers = []string{"## Statistics", "## 统计"}
 
-// rendered returns a text that is made without a model: "statistics" of a Statistics, or a
-// "guideline" by rules.
+// rendered returns a text by rules: "statistics" of a Statistics, or a "guideline".
 func rendered(l backends.Language, name string, data any) string {
 	var b strings.Builder
 	_ = templates[l].ExecuteTemplate(&b, name, data) // a Builder takes all

@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// LostError says which calls were not recorded.
+// LostError names calls whose recording failed.
 type LostError struct {
 	Scope backends.Scope
 	Calls []Call // with their IDs: recording them again is harmless
@@ -29,7 +29,7 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("tool: %d calls of tools in workspace %q are not recorded: %v", len(e.Calls), e.Scope.Workspace, e.Err)
 }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *LostError) Unwrap() error { return e.Err }
 
 // recorder records calls in the background: a queue of calls, and one of guidelines to
@@ -41,7 +41,7 @@ type recorder struct {
 	due    *work.Queue[dueTool, struct{}]
 
 	mu      sync.Mutex
-	resting map[dueTool]time.Time // until when a guideline that failed is left alone
+	resting map[dueTool]time.Time // the time until which a failed guideline rests
 	lost    error                 // the first calls lost since the last Flush
 	closed  sync.Once
 }
@@ -52,10 +52,10 @@ type taken struct {
 	call Call
 }
 
-// calledBy is whose calls are written together.
+// calledBy is the key of calls that are written together.
 type calledBy struct {
 	scope backends.Scope // the workspace, the agent that made the calls, and the user
-	life  string         // in which the user's turn began, see store.Begin
+	life  string         // the user's life at the beginning of the turn, see store.Begin
 }
 
 // dueTool is a guideline to write anew.
@@ -65,28 +65,29 @@ type dueTool struct {
 }
 
 const (
-	batchSize   = 64                     // calls that are written at once
+	batchSize   = 64                     // calls of one write
 	fullWait    = 100 * time.Millisecond // how long RecordCalls waits for room in a full queue
 	maxBackoff  = 10 * time.Second       // the longest pause after a failed write
 	maxTries    = 3                      // of a write that fails though the store is available
-	refreshRest = time.Minute            // how long a guideline that failed is left alone: a model that is down is not asked with every call
-	closeGrace  = 5 * time.Second        // how long Close waits for what it cancelled
+	refreshRest = time.Minute            // how long a failed guideline rests, to spare a model that is down
+	closeGrace  = 5 * time.Second        // how long Close waits for cancelled work
 )
 
-// NewRecorder returns a recorder of calls in the background, which is safe for concurrent
-// use, and what closes it: it owns goroutines. Its work has the values of ctx, not its end.
+// NewRecorder returns a recorder of calls in the background, and the function that closes it. The
+// recorder is safe for concurrent use and owns goroutines. Its work has the values of ctx, but
+// outlives it.
 //
-// RecordCalls returns at once, or within 100 ms while the queue is full. An error says that
-// calls were not taken: ErrNoScope, or a [*LostError] that is ErrUnavailable, which OnError
+// RecordCalls returns at once, or within 100 ms while the queue is full. An error means that the
+// recorder refused calls: ErrNoScope, or a [*LostError] that is ErrUnavailable, which OnError
 // reports too. While the store is unavailable the calls wait in the queue.
 //
-// Flush stores every call taken so far, and writes the guidelines that are due. It returns
-// why calls still wait, and the first loss of calls since the last Flush. Guidelines that
-// fail are reported to OnError alone: the next calls make them due again.
+// Flush stores every accepted call, and writes the guidelines that are due. Its error says why
+// calls still wait, and the first loss of calls since the last Flush. OnError alone reports failed
+// guidelines: the next calls make them due again.
 //
-// closing takes no more calls, does what Flush does, and ends the goroutines. Calls that the
-// store does not take then are lost, and OnError reports them. When ctx ends, work under way
-// is cancelled. It may be called again.
+// closing refuses further calls, does the work of Flush, and ends the goroutines. Calls that the
+// store does not take then are lost, and OnError reports them. When ctx ends, closing cancels
+// running work. A second call is harmless.
 func (m *Memory) NewRecorder(ctx context.Context) (_ backends.ToolRecorder, closing func(ctx context.Context) error) {
 	r := &recorder{memory: m, resting: map[dueTool]time.Time{}}
 	pause := func(failures int) time.Duration { return min(m.cfg.Backoff<<min(failures-1, 16), maxBackoff) }
@@ -143,15 +144,14 @@ func (r *recorder) take(ctx context.Context, t taken) error {
 	return r.calls.Push(ctx, t.by, t)
 }
 
-// lose reports calls that are not recorded, and returns the report.
+// lose reports lost calls, and returns the report.
 func (r *recorder) lose(ctx context.Context, scope backends.Scope, calls []Call, err error) error {
 	lost := &LostError{Scope: scope, Calls: calls, Err: err}
 	r.memory.notify(ctx, lost)
 	return lost
 }
 
-// write stores calls of one workspace, agent and user. While it returns an error they stay
-// in the queue.
+// write stores calls of one workspace, agent and user. After an error they stay in the queue.
 func (r *recorder) write(ctx context.Context, by calledBy, batch []taken, failures int) error {
 	scope := by.scope
 	if p, err := scope.Speaker(); err == nil {
@@ -178,8 +178,8 @@ func (r *recorder) write(ctx context.Context, by calledBy, batch []taken, failur
 	return nil
 }
 
-// report reports the calls of a batch that are lost, to OnError and to the next Flush, and
-// has guidelines written that are due. Without a response, after a panic, all are lost.
+// report reports the lost calls of a batch, to OnError and to the next Flush, and schedules due
+// guidelines. Without a response, after a panic, all are lost.
 func (r *recorder) report(ctx context.Context, scope backends.Scope, calls []Call, resp *RecordResponse, err error) {
 	lost, why := calls, err
 	if resp != nil {
@@ -199,14 +199,14 @@ func (r *recorder) report(ctx context.Context, scope backends.Scope, calls []Cal
 	}
 }
 
-// schedule has guidelines written in the background. One that finds no room becomes due
-// with the next calls again.
+// schedule queues guidelines for the background. If the queue is full, the next calls make the
+// guideline due again.
 func (r *recorder) schedule(scope backends.Scope, tools []string) {
 	if r.memory.cfg.NoRefresh {
 		return
 	}
 	ended, cancel := context.WithCancel(context.Background())
-	cancel() // so that Push does not wait
+	cancel() // so that Push returns at once
 	for _, tool := range tools {
 		d := dueTool{backends.Scope{Namespace: scope.Namespace, Workspace: scope.Workspace}, tool}
 		r.mu.Lock()

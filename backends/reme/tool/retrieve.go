@@ -15,16 +15,16 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// maxLast is how many calls are read of a tool at most.
+// maxLast is how many calls of a tool are read at most.
 const maxLast = 10_000
 
-// RetrieveRequest asks what is known about tools: by name, by a task, or both; without
-// either about all tools of the workspace.
+// RetrieveRequest asks about tools: by name, by a task, or both; with empty fields about all tools
+// of the workspace.
 type RetrieveRequest struct {
 	Scope backends.Scope // Required, or the context's. Names the workspace.
 	Tools []string       // The names of tools. Optional.
-	// Query is a task in words: the tools whose guidelines fit it best come after those
-	// that are named. Optional.
+	// Query is a task in words: the tools whose guidelines fit it best follow the named ones.
+	// Optional.
 	Query string
 	TopK  int // How many tools Query finds. Optional. Defaults to 5.
 
@@ -32,20 +32,20 @@ type RetrieveRequest struct {
 	WithCalls bool // return these calls, too
 }
 
-// Tool is what is known about a tool, and after a Summarize what became of its guideline.
+// Tool is the knowledge about a tool; Summarize adds the outcome of its guideline.
 type Tool struct {
 	Name       string           `json:"name"`
-	Guideline  string           `json:"guideline"`        // without statistics; empty if there is none yet
-	Statistics Statistics       `json:"statistics"`       // as of now, not of when the guideline was written
-	New        int64            `json:"new"`              // calls that the guideline does not cover; of Summarize that the former one did not
-	Calls      []Call           `json:"calls,omitempty"`  // if asked for, oldest first
-	Memory     *backends.Memory `json:"memory,omitempty"` // the guideline as stored; nil if there is none yet
-	Score      float64          `json:"score"`            // how well it fits the query; 0 for a tool that was named
+	Guideline  string           `json:"guideline"`        // statistics excluded; empty before the first one
+	Statistics Statistics       `json:"statistics"`       // of the present, whenever the guideline was written
+	New        int64            `json:"new"`              // calls beyond the guideline; in Summarize, beyond the former one
+	Calls      []Call           `json:"calls,omitempty"`  // on request, oldest first
+	Memory     *backends.Memory `json:"memory,omitempty"` // the stored guideline; nil before the first one
+	Score      float64          `json:"score"`            // how well it fits the query; 0 for a named tool
 	Text       string           `json:"text"`             // guideline and statistics, for a prompt
 
-	// Outcome is of Summarize alone: OutcomeAdded for a first guideline; OutcomeUpdated;
-	// OutcomeUnchanged if fewer than RefreshAfter calls are new, or another process covered
-	// them meanwhile; or OutcomeFailed: Err says why.
+	// Outcome is set by Summarize alone: OutcomeAdded for a first guideline; OutcomeUpdated;
+	// OutcomeUnchanged if fewer than RefreshAfter calls are new, or another process covered them
+	// meanwhile; or OutcomeFailed: Err has the cause.
 	Outcome backends.Outcome `json:"outcome,omitempty"`
 	Err     error            `json:"-"`
 }
@@ -53,14 +53,14 @@ type Tool struct {
 // RetrieveResponse is the answer to a [RetrieveRequest].
 type RetrieveResponse struct {
 	Tools    []Tool   `json:"tools"`             // in the order of the names, then of the query
-	Unknown  []string `json:"unknown,omitempty"` // names of which nothing is known
+	Unknown  []string `json:"unknown,omitempty"` // unknown names
 	Answer   string   `json:"answer"`            // all tools as text
-	Degraded error    `json:"-"`                 // what failed while the query was still answered: see backends.SearchResponse
+	Degraded error    `json:"-"`                 // failed parts of the search: see backends.SearchResponse
 }
 
-// Retrieve returns what is known about tools, with statistics as of now. A tool with calls
-// and no guideline yet has statistics alone. If nothing is known of any of the names, the
-// response comes with ErrNotFound.
+// Retrieve returns the knowledge about tools, with present statistics. A tool with calls that is
+// still to get a guideline has statistics alone. If all names are unknown, the response comes with
+// ErrNotFound.
 func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveResponse, error) {
 	if r == nil {
 		return nil, errNoRequest
@@ -116,7 +116,7 @@ func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveRes
 	return resp, err
 }
 
-// tool returns what is known about one tool, or nil.
+// tool returns the knowledge about one tool, or nil.
 func (m *Memory) tool(ctx context.Context, p backends.Partition, r *RetrieveRequest, name string) (*Tool, error) {
 	last := r.Last
 	if last == 0 {

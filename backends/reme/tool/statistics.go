@@ -15,32 +15,32 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Statistics describe how recent calls of one tool went. The fields that ReMe has are
-// named and rounded as there, in JSON too.
+// Statistics describe the outcomes of a tool's recent calls. Fields that ReMe has, too, have its
+// names and rounding, in JSON as well.
 type Statistics struct {
 	Tool  string    `json:"tool_name"`
-	Total int64     `json:"total_calls"`           // calls that are kept
-	Calls int       `json:"recent_calls_analyzed"` // those that the rest is about
+	Total int64     `json:"total_calls"`           // stored calls
+	Calls int       `json:"recent_calls_analyzed"` // the calls behind the fields below
 	From  time.Time `json:"from,omitzero"`         // when the first of them began
 	To    time.Time `json:"to,omitzero"`           // when the last of them began
 
-	SuccessRate float64 `json:"success_rate"`   // share of calls that did not fail, 4 decimals
+	SuccessRate float64 `json:"success_rate"`   // share of good calls, 4 decimals
 	Judged      int     `json:"judged"`         // calls with a score
 	AvgScore    float64 `json:"avg_score"`      // of those, 3 decimals
 	AvgTime     float64 `json:"avg_time_cost"`  // seconds, 3 decimals
-	TokensKnown int     `json:"tokens_known"`   // calls whose tokens are known
+	TokensKnown int     `json:"tokens_known"`   // calls with known tokens
 	AvgTokens   float64 `json:"avg_token_cost"` // of those, 2 decimals
 
 	Failed         int `json:"failed"`
-	Empty          int `json:"empty"`           // calls that did not fail, and returned nothing
+	Empty          int `json:"empty"`           // good calls with empty results
 	Repeats        int `json:"repeats"`         // calls with the input and output of an earlier one
-	FailingRepeats int `json:"failing_repeats"` // those of the repeats that failed
+	FailingRepeats int `json:"failing_repeats"` // failed ones of the repeats
 
 	Errors    []ErrorCount    `json:"errors,omitempty"`    // the most frequent class first
 	Arguments []ArgumentCount `json:"arguments,omitempty"` // the most telling first
 }
 
-// ErrorCount counts the errors of a class, also those that results report in words.
+// ErrorCount counts the errors of a class, including the ones that results report in words.
 type ErrorCount struct {
 	// Class is "timeout", "rate limit", "authorization", "invalid argument", "not found",
 	// "network" or "other", by the words of the error in English or Chinese.
@@ -110,7 +110,7 @@ func round(f float64, decimals int) float64 {
 
 const (
 	maxExample = 160 // characters of what statistics quote
-	maxValue   = 60  // characters of the value of an argument that is counted
+	maxValue   = 60  // characters of an argument's value that is counted
 )
 
 func countErrors(calls []Call) []ErrorCount {
@@ -134,8 +134,8 @@ func countErrors(calls []Call) []ErrorCount {
 	return out
 }
 
-// classes are the signs of each class in what errors say, in the order in which they are
-// looked for. A status code counts only as a word of its own.
+// classes holds the signs of each class in error texts, in the order of the look-up. A status code
+// counts only as a word of its own.
 var classes = []struct {
 	class string
 	signs *regexp.Regexp
@@ -159,9 +159,9 @@ func classOf(problem string) string {
 	return "other"
 }
 
-// countArguments returns at most eight values of arguments: at least two bad calls have
-// them, and a larger share of these than of the others. Those that every call has say
-// nothing, and long ones are texts.
+// countArguments returns at most eight values of arguments. At least two bad calls have the value,
+// and a larger share of these than of the others. A value that every call has is useless, and a
+// long one is a text.
 func countArguments(calls []Call) []ArgumentCount {
 	counts, bad := map[ArgumentCount]*ArgumentCount{}, 0
 	for i := range calls {

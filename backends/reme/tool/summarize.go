@@ -16,24 +16,24 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// SummaryRequest asks for guidelines to be written.
+// SummaryRequest asks for new guidelines.
 type SummaryRequest struct {
 	Scope backends.Scope // Required, or the context's. Names the workspace.
 	Tools []string       // The names of tools. Optional. Defaults to all tools of the workspace.
-	Force bool           // write even where few calls, or none, are new
+	Force bool           // write even if few calls are new, or none
 }
 
-// SummaryResponse says what became of each guideline.
+// SummaryResponse has the outcome of each guideline.
 type SummaryResponse struct {
 	Tools   []Tool   `json:"tools"`             // in the order asked for, each with an Outcome
-	Unknown []string `json:"unknown,omitempty"` // names of tools of which no call is kept
+	Unknown []string `json:"unknown,omitempty"` // names of tools without a stored call
 	Report  backends.Report
 }
 
-// Summarize writes the guidelines of tools with RefreshAfter new calls, or of all that are
-// asked for if the request forces it. Each is stored by itself, in one atomic write: the
-// failure of one leaves the others. The error joins all failures; the response is returned
-// with it. It is ErrNotFound if no call of any tool is kept.
+// Summarize writes the guidelines of tools with RefreshAfter new calls, or of all requested tools
+// if the request forces it. It stores each by itself, in one atomic write: the failure of one
+// leaves the others. The error joins all failures, and the response comes with it. It is
+// ErrNotFound if there are no stored calls.
 func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (_ *SummaryResponse, err error) {
 	defer work.Recover("tool", &err)
 	if r == nil {
@@ -84,7 +84,7 @@ func (m *Memory) Summarize(ctx context.Context, r *SummaryRequest) (_ *SummaryRe
 	return resp, err
 }
 
-// shown returns what is known about a tool as a caller sees it.
+// shown returns the knowledge about a tool in the form for a caller.
 func (m *Memory) shown(s backends.Scope, p backends.Partition, t *Tool) *Tool {
 	if t.Memory != nil {
 		memory := m.keeper.Shown(s, p, *t.Memory)
@@ -98,19 +98,19 @@ func (m *Memory) shown(s backends.Scope, p backends.Partition, t *Tool) *Tool {
 	return t
 }
 
-// state is what is known about a tool at one time, and what that follows from.
+// state is the knowledge about a tool at one time, with its sources.
 type state struct {
 	Tool
 	guideline *guideline
-	calls     []Call           // the newest, oldest first, without secrets
-	seen      map[string]int64 // calls that are kept, by month
-	kept      int64            // calls that are kept, also those of a loaded memory
+	calls     []Call           // the newest, oldest first, redacted
+	seen      map[string]int64 // stored calls, by month
+	kept      int64            // stored and loaded calls
 	language  backends.Language
 }
 
-// read fills in what is known about a tool, with its last newest calls.
+// read fills in the knowledge about a tool, with its last newest calls.
 func (m *Memory) read(ctx context.Context, p backends.Partition, st *state, last int) error {
-	g, err := m.guidelineOf(ctx, p, st.Name) // before the calls, so that it covers none that are not read
+	g, err := m.guidelineOf(ctx, p, st.Name) // before the calls, so that it covers only calls that are read
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,7 @@ func (m *Memory) languageOf(calls []Call) backends.Language {
 	return m.cfg.Language.For(texts...)
 }
 
-// begin returns the context for a guideline that is written from the calls of several users:
-// see [store.Begin].
+// begin returns the context for a guideline from the calls of several users: see [store.Begin].
 func (m *Memory) begin(ctx context.Context, p backends.Partition, st *state) (_ context.Context, err error) {
 	begun := map[string]bool{"": true}
 	for i := range st.calls {
@@ -166,7 +165,7 @@ func (m *Memory) summarize(ctx context.Context, run *ask.Run, p backends.Partiti
 	}
 	ctx, err := m.begin(ctx, p, st)
 	if err == nil {
-		err = m.read(ctx, p, st, m.cfg.Window) // without those whose users were forgotten meanwhile
+		err = m.read(ctx, p, st, m.cfg.Window) // leaves out users who were forgotten meanwhile
 	}
 	if err != nil || len(st.calls) == 0 {
 		return err
