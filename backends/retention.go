@@ -70,7 +70,7 @@ type UseCounter interface {
 
 // RetainRequest says where to apply a Retention.
 type RetainRequest struct {
-	Namespace string // Optional. The owner of the partitions. Defaults to [DefaultNamespace].
+	Namespace string // Optional. The namespace of the partitions. Defaults to [DefaultNamespace].
 	DryRun    bool   // Report what would go, and erase nothing.
 
 	// Progress is called after each partition with the report so far, from the caller's

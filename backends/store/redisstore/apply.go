@@ -35,7 +35,7 @@ type applier struct {
 	keys   keys
 	batch  *store.Batch // with a Session alone, and update set, it is an update
 	update bool
-	nonce  string // the same for every repeat, so that none is committed twice
+	nonce  string // the same for every repeat, so one alone is committed
 }
 
 // run plans and commits until the outcome is certain.
@@ -49,11 +49,11 @@ func (a *applier) run(ctx context.Context, doing string) (*store.Applied, error)
 	})
 }
 
-// longestWait bounds the pause after a commit that another one made stale.
+// longestWait bounds the pause after a commit that went stale because of another.
 const longestWait = 8 * time.Millisecond
 
-// try reads, plans and commits, again whenever another commit came in between.
-// Or it returns what must be entered in the registry first.
+// try reads, plans and commits, again whenever another commit came in between. If
+// registry entries must come first, it returns their lists.
 func (a *applier) try(ctx context.Context, made string) (*store.Applied, []string, error) {
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, longestWait) {
 		before, err := a.read(ctx)
@@ -84,21 +84,21 @@ func (a *applier) try(ctx context.Context, made string) (*store.Applied, []strin
 	}
 }
 
-// entire reports whether the records were lost that a plan did not find. What is planned
-// the script looks at.
+// entire returns an error if records were lost that the plan took as missing. The script
+// checks the planned ones.
 func (a *applier) entire(ctx context.Context) error {
 	return a.readRecords(ctx, a.p, func(redis.Pipeliner) {})
 }
 
-// snapshot is what a plan is made from. Its parts may have been read at different
-// moments: the commit compares them all.
+// snapshot is the state that a plan is made from. Its parts may have been read at
+// different moments: the commit compares them all.
 type snapshot struct {
-	inc       string // empty: the partition does not exist
+	inc       string // empty: the partition is new
 	version   int64
 	spaceText string
 	space     *store.Embedding
 	records   map[string]*store.Record // without vectors
-	known     string                   // what T:idem holds under the batch's field
+	known     string                   // the value of the batch's field in T:idem
 	state     *session                 // nil: none
 }
 
@@ -112,7 +112,7 @@ func (f *snapshot) session(now time.Time) *store.Session {
 	return &f.state.Session
 }
 
-// read reads with one round trip all that the batch's plan rests on.
+// read reads all inputs of the batch's plan with one round trip.
 func (a *applier) read(ctx context.Context) (*snapshot, error) {
 	ids := plan.Touched(a.batch)
 	var meta *redis.SliceCmd
@@ -167,7 +167,7 @@ func (f *snapshot) readMeta(values []string) (err error) {
 	return err
 }
 
-// plan decides what the batch does to what was read.
+// plan decides the effect of the batch on the state that was read.
 func (a *applier) plan(before *snapshot) (*commit, error) {
 	now := a.now()
 	c := &commit{snapshot: before, now: now}
@@ -187,8 +187,8 @@ func (a *applier) plan(before *snapshot) (*commit, error) {
 	return c, nil
 }
 
-// field is where T:idem remembers the batch: by its key, or for some minutes by
-// the nonce of the call.
+// field is the field of T:idem that remembers the batch: by its key, or for some minutes
+// by the nonce of the call.
 func (a *applier) field() string {
 	if a.batch.Key != "" {
 		return "k:" + a.batch.Key
@@ -196,9 +196,9 @@ func (a *applier) field() string {
 	return "n:" + a.nonce
 }
 
-// replay returns the results of a batch that was committed already, by a call with
-// the same key, or by this one when its answer was lost. An update is known in the
-// same way: the session does not show it, other updates may have come since.
+// replay returns the results of a batch that was committed already: by a call with the
+// same key, or by this call when its answer was lost. An update is known in the same way,
+// since other updates may have changed the session meanwhile.
 func (a *applier) replay(known string, current *store.Session) (*store.Applied, error) {
 	version, text, err := unstamp("results", known)
 	if err != nil {
@@ -217,9 +217,8 @@ func (a *applier) replay(known string, current *store.Session) (*store.Applied, 
 	return out, plan.Decode("results", results, &out.Results)
 }
 
-// stillHolds looks at what became of a session since an update of it whose answer was
-// lost: it may be gone, and the lease that was acquired may have another owner, whose
-// fencing token must not be handed out.
+// stillHolds checks a session after an update whose answer was lost. The session may be
+// gone. Its lease may have another owner, whose fencing token must stay secret.
 func stillHolds(u *store.SessionUpdate, current *store.Session) error {
 	switch {
 	case current == nil:

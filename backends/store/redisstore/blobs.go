@@ -71,10 +71,10 @@ func checkBlob(name string) error {
 	return nil
 }
 
-// ListBlobs implements [store.Blobs]. A hash has no order: each page reads the
-// names of all the session's blobs and chooses among them here, because scripts
-// compare texts by the locale of the server. The data is never read. A blob that is
-// removed meanwhile may be listed, as empty.
+// ListBlobs implements [store.Blobs]. A hash is unordered: each page reads the names of
+// all the session's blobs and chooses among them here, because scripts compare texts by
+// the locale of the server. The data stays on the server. A blob that is removed
+// meanwhile may be listed, as empty.
 func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix string, page store.Page) (*store.BlobPage, error) {
 	within, err := plan.ParseNames("blob", prefix, page.Cursor)
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix 
 	})
 }
 
-// blobNames returns the names within a range in order, none if the session is
-// expired.
+// blobNames returns the names within a range in order; the names of an expired session
+// are empty.
 func (s *Store) blobNames(ctx context.Context, p backends.Partition, id string, within plan.Names) ([]string, error) {
 	k := s.keys(p)
 	var state blobsOnServer

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// changesPage is how many records, and how many tombstones, a page of changes
-	// has before it is rounded up to a whole batch.
+	// changesPage is how many records, and how many tombstones, a page of changes has
+	// before it is rounded up to a whole batch.
 	changesPage = 1000
-	// changesAlong is up to how many records the script returns itself. More are read
-	// by commands of their own, which the server answers faster than a script.
+	// changesAlong is the most records that the script itself returns. Commands of their
+	// own read more, which the server answers faster than a script.
 	changesAlong = 64
 )
 
@@ -31,7 +31,7 @@ func (s *Store) Changes(ctx context.Context, p backends.Partition, since string)
 		return nil, err
 	}
 	return on(ctx, s, p, "", "changes of "+p.String(), func() (*store.ChangeSet, error) {
-		for { // until the partition is not dropped while it is read
+		for { // until a read is free of a drop
 			out, err := s.changesPage(ctx, p, from)
 			if out != nil || err != nil {
 				return out, err
@@ -52,8 +52,8 @@ type page struct {
 	records  rawRecords // empty if they have to be read
 }
 
-// changesPage returns nil if the partition was dropped between the script and the
-// reading of its records.
+// changesPage returns nil if the partition was dropped between the script and the reading
+// of its records.
 func (s *Store) changesPage(ctx context.Context, p backends.Partition, from cursor) (*store.ChangeSet, error) {
 	k := s.keys(p)
 	reply, err := changesScript.Run(ctx, s.client, k.all()[:10],
@@ -120,10 +120,10 @@ func parseSpace(text string) (*store.Embedding, error) {
 	return space, plan.Decode("embedding", text, space)
 }
 
-// cursor is how far a reader of a partition's changes is, and the nonce by which it
-// notices that the server lost what it has read.
+// cursor is a reader's position in a partition's changes. Its nonce shows whether the
+// server lost changes that the reader has read.
 type cursor struct {
-	Inc     string // which life of the partition
+	Inc     string // the life of the partition
 	Version int64  // the version up to which it has read
 	Seen    int64  // the partition's version when it read
 	Tip     string // the nonce of that version; empty for version 0
@@ -132,7 +132,7 @@ type cursor struct {
 func (c cursor) legal() bool { return c.Inc != "" && 0 <= c.Version && c.Version <= c.Seen }
 
 // newNonce returns a random number of 64 bits as 11 characters. It distinguishes two
-// commits, or two lives of a partition; it is no secret.
+// commits, or two lives of a partition; it needs no secrecy.
 func newNonce() string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
 }

@@ -16,23 +16,22 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// Check compares the derived keys of a partition, which are its change log, session
-// lists, counters and entries in the registry and the work queue, with its records and
-// sessions. It returns a line for each entry that does not agree with what it is derived
-// from: the key on the server, the record, session, field or list entry, and what is
-// wrong; nothing where all agree. It changes nothing, and may run while others write. It goes through the
-// records, and through the names of all keys of the server (SCAN): that is for
-// maintenance, and not for every request.
+// Check compares the derived keys of a partition with its records and sessions. These keys are its
+// change log, session lists, counters and entries in the registry and the work queue. It returns a
+// line for each entry that differs from its origin: the key on the server, the record, session,
+// field or list entry, and the mistake. An empty result means that all agree. Check only reads, and
+// may run while others write. It goes through the records, and through the names of all keys of the
+// server (SCAN): that is for maintenance, and too slow for every request.
 func (s *Store) Check(ctx context.Context, p backends.Partition) ([]string, error) {
 	return s.inspect(ctx, "check "+p.String(), p, false)
 }
 
-// Reindex rebuilds what [Store.Check] compares, and returns what was wrong. Run it
-// after keys were lost or restored, as by an eviction, a failover that lost a part of
-// a Cluster, or by hand. Records, histories, messages and blobs stay as they are. It
-// may run while others write: each step is a script that derives entries from what the
-// server holds in that moment. All readers of the partition start over; if it fails,
-// repeat it.
+// Reindex rebuilds the keys that [Store.Check] compares, and returns the mistakes. Run it
+// after keys were lost or restored, by an eviction, a failover that lost a part of a
+// Cluster, or by hand. Records, histories, messages and blobs stay as they are. It may
+// run while others write: each step is a script that derives entries from the server's
+// data in that moment. All readers of the partition start over. If Reindex fails, repeat
+// it.
 func (s *Store) Reindex(ctx context.Context, p backends.Partition) ([]string, error) {
 	return s.inspect(ctx, "reindex "+p.String(), p, true)
 }
@@ -54,16 +53,16 @@ type inspection struct {
 	keys   keys
 	doing  string
 	repair bool
-	mend   bool // of sessions that lists name, what needs no decision
+	mend   bool // of sessions that lists name, only repairs that are safe
 	found  []string
 }
 
-// add notes what a script returned as keys, ids and texts. Several pages may report
-// the same.
+// add notes keys, ids and texts that a script returned. Several pages may report the
+// same.
 func (i *inspection) add(words []string) {
 	for d := range slices.Chunk(words, 3) {
 		name := d[0]
-		if d[1] != "" { // without an id it is the whole key
+		if d[1] != "" { // an empty id means the whole key
 			name += fmt.Sprintf(" %q", d[1])
 		}
 		if drift := name + ": " + d[2]; !slices.Contains(i.found, drift) {
@@ -115,7 +114,7 @@ func (i *inspection) sessions(ctx context.Context) error {
 	} else if i.mend {
 		what = "tidy"
 	}
-	for some := range slices.Chunk(append(ids, ""), sessionsAtOnce) { // the lists, too, if there is no session
+	for some := range slices.Chunk(append(ids, ""), sessionsAtOnce) { // the empty id checks the lists even if they are empty
 		words, err := retry(ctx, i.Store, i.doing, func() ([]string, error) { return i.checkSessions(ctx, i.p, some, what) })
 		if err != nil {
 			return err
@@ -125,7 +124,7 @@ func (i *inspection) sessions(ctx context.Context) error {
 	return nil
 }
 
-// sessionIDs returns the sessions that a list names, or that there are keys of.
+// sessionIDs returns the sessions that a list names, or that have keys.
 func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 	var ids []string
 	for _, list := range []string{i.keys.born(), i.keys.pending()} {
@@ -143,7 +142,7 @@ func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	stem := i.keys.tag + ":s:" // no letter of it has a meaning in a pattern
+	stem := i.keys.tag + ":s:" // all its letters are literal in a pattern
 	scan := node.Scan(ctx, 0, stem+"*", 1000).Iterator()
 	for scan.Next(ctx) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(scan.Val(), stem), ":")
@@ -155,8 +154,9 @@ func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 	return slices.Compact(ids), scan.Err()
 }
 
-// checkSessions compares sessions with the lists of their partition, and repairs these for
-// "repair". For "tidy" it does so only if no list was lost. It returns keys, ids and texts.
+// checkSessions compares sessions with the lists of their partition, and repairs the lists for
+// "repair". For "tidy" it repairs them only if every list is there. It returns keys, ids and
+// texts.
 func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []string, what string) ([]string, error) {
 	k := s.keys(p)
 	keys, args := []string{k.meta(), k.pending(), k.born(), k.has()}, []any{plan.Micros(s.now()), what}

@@ -21,7 +21,7 @@ func unstamp(what, stamped string) (version int64, text string, err error) {
 	return version, text, nil
 }
 
-// timeText is how a time is read back as it was written.
+// timeText formats a time so that it reads back unchanged.
 func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 func parseTime(what, text string) (time.Time, error) {
@@ -35,13 +35,13 @@ func parseTime(what, text string) (time.Time, error) {
 	return t, nil
 }
 
-// past reports whether a session's end, empty for none, has come.
+// past reports whether a session's end has come. An empty text has none.
 func past(expires string, now time.Time) (bool, error) {
 	t, err := parseTime("session", expires)
 	return !t.IsZero() && !now.Before(t), err
 }
 
-// texts returns the strings of an array that a script returned; a nil in it is an
+// texts returns the strings of an array that a script returned. A nil in it becomes an
 // empty string.
 func texts(v any) []string {
 	all, _ := v.([]any)
@@ -52,7 +52,7 @@ func texts(v any) []string {
 	return out
 }
 
-// number reads an integer of a script's answer, which may be text.
+// number reads an integer from a script's answer, which may be text.
 func number(v any) (int64, error) {
 	switch x := v.(type) {
 	case int64:
@@ -65,7 +65,7 @@ func number(v any) (int64, error) {
 	return 0, badAnswer(v)
 }
 
-// numbers reads an array of them.
+// numbers reads an array of integers.
 func numbers(v any) ([]int64, error) {
 	all, ok := v.([]any)
 	if !ok {

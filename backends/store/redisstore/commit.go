@@ -20,24 +20,24 @@ type commit struct {
 	*snapshot
 	now   time.Time
 	plan  *plan.Plan
-	after *store.Session // the session after the batch; nil: no session
+	after *store.Session // the session after the batch; nil: the batch has none
 
-	refused error // what an update returns when it is written: see plan.Session
+	refused error // the error that a written update returns: see plan.Session
 }
 
 // The first words of the answers of the commit script, besides "unregistered".
 const (
 	committed = "ok"
 	replayed  = "known" // it was committed before
-	stale     = "stale" // what the plan rests on has changed
+	stale     = "stale" // an input of the plan has changed
 )
 
-// keepNonces is how long a batch without a key is known, in case that the answer to it
-// was lost and it is repeated.
+// keepNonces is how long a batch without a key is known, in case its answer was lost and
+// it is repeated.
 const keepNonces = 10 * time.Minute
 
-// commit runs the script. It returns nil if what the plan rests on has changed, or what
-// must be entered in the registry first.
+// commit runs the script. It returns nil if an input of the plan has changed. If registry
+// entries must come first, it returns their lists.
 func (a *applier) commit(ctx context.Context, c *commit, made string) (*store.Applied, []string, error) {
 	keys := append(a.keys.all()[:10:10], a.keys.lives())
 	if c.after != nil {
@@ -62,7 +62,7 @@ func (a *applier) commit(ctx context.Context, c *commit, made string) (*store.Ap
 	return nil, nil, badAnswer(reply)
 }
 
-// outcome reads the answer of the script to a batch that is committed now, or was.
+// outcome reads the answer of the script to a batch that was committed now or before.
 func (a *applier) outcome(c *commit, words []any) (*store.Applied, error) {
 	var current *session
 	if c.after != nil {
@@ -84,7 +84,7 @@ func (a *applier) outcome(c *commit, words []any) (*store.Applied, error) {
 	return out, err
 }
 
-// arguments are those of the commit script, which must change with this.
+// arguments returns the arguments of the commit script. Change both together.
 func (a *applier) arguments(ctx context.Context, c *commit, made string) ([]any, error) {
 	args := &arguments{}
 	args.add(plan.Micros(c.now), a.nonce, newNonce(), made, c.inc, assignments(a.begunIn(ctx, a.p)))
@@ -120,7 +120,7 @@ func (a *applier) arguments(ctx context.Context, c *commit, made string) ([]any,
 	for _, e := range c.plan.Events {
 		args.add(e.MemoryID)
 		args.addVersion(e.Version, restores)
-		e.Version = 0 // it stands before the JSON
+		e.Version = 0 // the version precedes the JSON
 		args.json("event", &e)
 	}
 	if len(args.list) > mostArguments && args.err == nil {
@@ -129,12 +129,13 @@ func (a *applier) arguments(ctx context.Context, c *commit, made string) ([]any,
 	return args.list, args.err
 }
 
-// mostArguments is how many a server takes before Redis 7, less those of the call.
+// mostArguments is how many arguments a server before Redis 7 takes, less some for the
+// call.
 const mostArguments = 1<<20 - 100
 
-// pin returns the version that the partition must still have, empty for any. Only
-// a batch that expects a version of a record which it changed itself rests on it, and
-// one that restores.
+// pin returns the version that the partition must still have, empty for any. A batch
+// depends on it only if it restores, or expects a version of a record that it changed
+// itself.
 func pin(b *store.Batch, version int64) string {
 	for i := range b.Mutations {
 		if b.Mutations[i].Expect > version || b.Mutations[i].Op == store.OpRestore {
@@ -144,8 +145,8 @@ func pin(b *store.Batch, version int64) string {
 	return ""
 }
 
-// addKnown: under which field the batch is remembered, until when, with what. A batch
-// that changes nothing and has no key need not be.
+// addKnown adds the field that remembers the batch, its end, and its results. A batch
+// that has no key and changes nothing is left out.
 func (a *applier) addKnown(args *arguments, c *commit) {
 	switch {
 	case a.batch.Key != "":
@@ -178,8 +179,8 @@ func (a *applier) addSession(args *arguments, c *commit) {
 	}
 }
 
-// addVersion adds the version of a record or an event if the plan decides it; else
-// the script does.
+// addVersion adds the version of a record or an event if the plan decides it. Else the
+// script decides.
 func (a *arguments) addVersion(v int64, planned bool) {
 	if planned {
 		a.add(v)
@@ -196,7 +197,7 @@ func (a *arguments) addWrite(w *plan.Write, restores bool) {
 	}
 	m := w.Record.Memory
 	a.addVersion(m.Version, restores)
-	m.Version = 0 // it stands before the JSON
+	m.Version = 0 // the version precedes the JSON
 	a.json("record "+m.ID, &m)
 	switch {
 	case w.SameVector:

@@ -17,56 +17,55 @@
 //
 // # What a write survives
 //
-// A call that returned is in the server's memory; what follows is up to the
-// server. It survives a crash of the server if the append-only file is synced
-// for every write ("appendfsync always"); with the usual "everysec" up to a
-// second can be lost. It survives the loss of a master if a replica had it:
-// replication is asynchronous, so a failover can lose what was written just
-// before, unless Config.Replicas makes each write wait for replicas. Even that
-// is no consensus: Redis may promote a replica that did not confirm. A reader
-// that has seen writes which a failover lost starts over by itself (see
+// A call that returned is in the server's memory; the rest is up to the server. The write
+// survives a crash of the server if the append-only file is synced for every write
+// ("appendfsync always"). With the usual "everysec" up to a second can be lost. It
+// survives the loss of a master if a replica had it. Replication is asynchronous, so a
+// failover can lose the newest writes, unless Config.Replicas makes each write wait for
+// replicas. Even then consensus is missing: Redis may promote a replica that did not
+// confirm. A reader that has seen writes which a failover lost starts over by itself (see
 // "Versions" below).
 //
-// The server must not evict: with "allkeys-*" it evicts memories when it is full,
-// so that New warns. Use "noeviction" and a limit on memory: a full server then
-// refuses writes with ErrUnavailable, wholly, and nothing is lost.
+// The server must keep all keys: with "allkeys-*" it evicts memories when it is full, and
+// New warns. Use "noeviction" and a limit on memory: a full server then refuses whole
+// writes with ErrUnavailable, and all data stays.
 //
-// A server that is killed in the middle of writing a transaction to its file cuts off only
-// the last command of it, and carries out the rest at its second restart, with what was
-// written since (valkey-io/valkey#4342). Half a write and its repeat are the whole write, since
-// scripts write values that do not depend on those before. A write that nobody repeats may
-// be there by half: of a batch the histories without the records, or these without what makes
-// a repeat replay. BGREWRITEAOF after a restart removes such a rest.
+// A server may be killed while it writes a transaction to its file. It then cuts off only the
+// last command, and carries out the rest at its second restart, with later writes
+// (valkey-io/valkey#4342). Half a write and its repeat make the whole write, since the values
+// that scripts write are independent of earlier ones. A write without a repeat may stay by
+// half. A batch may have its histories without its records, or its records without the entry
+// that makes a repeat replay. BGREWRITEAOF after a restart removes such a rest.
 //
-// The first list of all that is pending after a restart or a failover looks at the partitions
-// in the work queue, logs what is damaged, and mends the lists of their sessions.
+// The first list of all pending sessions after a restart or a failover looks at the
+// partitions in the work queue. It logs damage, and mends the lists of their sessions.
 //
 // # Costs
 //
-// Searching costs the server one short script, and a load the transfer of the
-// partition. A batch is one script, in which the server does nothing else: keep
-// batches to some thousand mutations (at 50,000 it is seconds, and one of more
-// than about 100,000 is refused). A memory's history is written whole with each change
-// of its text: count in Metadata, by Increment, what changes all the time. A page of
-// ListBlobs reads the names, never the data, of all blobs of the session.
+// Searching costs the server one short script, and a load the transfer of the partition.
+// A batch is one script, and the server waits for it: keep batches to some thousand
+// mutations (50,000 take seconds; a batch of more than about 100,000 is refused). A
+// memory's history is written whole with each change of its text: count frequent changes
+// in Metadata, by Increment. A page of ListBlobs reads the names of all blobs of the
+// session, and leaves their data.
 //
 // # Maintenance
 //
-// A partition that has lost a key, by an eviction or half a backup, is no partition that
-// holds less: calls that need the key return ErrUnavailable, name it, and say whether
-// [Store.Reindex] rebuilds it. A listing of all partitions logs it and goes on. One that lost
-// all its keys, as by the loss of a node of a Cluster, is known by em:written. A session with
-// an end that is lost before it reads as ended, and a server that lost everything as a new one.
+// A partition that lost a key, by an eviction or half a backup, must not pass for a smaller
+// one. Calls that need the key return ErrUnavailable, name it, and say whether [Store.Reindex]
+// rebuilds it. A listing of all partitions logs it and goes on. The key em:written shows the
+// loss of all keys of a partition, as by the loss of a node of a Cluster. A session with an end
+// that is lost before it reads as ended. A server that lost everything looks like a new one.
 //
-// Where keys were lost or restored, [Store.Check] reports whether the lists and counters of a
-// partition agree with its records and sessions, and [Store.Reindex] rebuilds them.
-// [Store.Drop] erases a partition, and returns how much that was.
+// [Store.Check] reports after a loss or a restore whether the lists and counters of a
+// partition agree with its records and sessions. [Store.Reindex] rebuilds them. [Store.Drop]
+// erases a partition, and returns the counts.
 //
 // # Permissions
 //
 // A user of its own needs these rules, where em is Config.Prefix, and +set +wait for
-// Config.Replicas. New names those that are missing and that a script would miss in the
-// middle of its work.
+// Config.Replicas. New names the missing ones, before a script meets them in the middle
+// of its work.
 //
 //	~em:* ~{em:*
 //	+ping +info +multi +exec
@@ -102,52 +101,51 @@
 //	T:tip           HASH  the nonces of the last 1,000 versions or some more: version / 32 →
 //	                      "<version>=<nonce> " for each of these 32
 //	T:lives         HASH  lives of partitions that were dropped of late, each as "<nonce> <its end
-//	                      in microseconds>": that of this one under "", and of others whose
-//	                      words it has, under a hash of their names. It outlasts a Drop
+//	                      in microseconds>": its own life under "", and the lives of others
+//	                      whose words it has under a hash of their names. It outlasts a Drop
 //	T:wait          STRING that ends at once: with Config.Replicas, what replicas confirm
 //	T:born          ZSET  session id by its number, in the order of creation
-//	T:pend          ZSET  the same, of those with messages not learnt from
+//	T:pend          ZSET  the same, of sessions with messages to learn from
 //	T:has           HASH  session id → s for its T:s:<id>:st, or t if that ends; b for its blobs
 //	T:s:<id>:st     HASH  a session: ver, seq, tokens, watermark, updated, expires, exp, upd, and
 //	                      state: everything else as JSON. Its messages: number → JSON, and
-//	                      i:<message id> → number. What has a number above seq is no message
+//	                      i:<message id> → number. Numbers above seq are half-written messages
 //	T:s:<id>:blobs  HASH  name → bytes
 //
 // Earlier builds had T:tips, a list of nonces, T:sess, T:s:<id>:log, a list of messages, and
 // T:s:<id>:ids, a set of their ids. They are read as they are. The next write to the partition
 // or the session moves them, and leaves out messages that half a write left there twice.
 //
-// What is not of one partition has slots of its own:
+// Keys outside the partitions have slots of their own:
 //
 //	em:store            HASH  id: of the storage, chosen once; running: the run_id of the servers
 //	                          whose partitions were looked at after their start
 //	em:namespaces       ZSET  the namespaces
 //	em:partitions:<ns>  ZSET  <kind>:<id> of the partitions of a namespace
-//	em:written:<ns>     ZSET  <kind>:<id> of those that were written, and not dropped
-//	em:work             ZSET  <ns>:<kind>:<id> of partitions with messages not learnt from
+//	em:written:<ns>     ZSET  <kind>:<id> of partitions that were written, until they are dropped
+//	em:work             ZSET  <ns>:<kind>:<id> of partitions with messages to learn from
 //
-// To look at what is remembered of the user ann:
+// To look at the memories of the user ann:
 //
 //	redis-cli HGETALL '{em:default:user:ann}:rec'
 //	redis-cli HGETALL '{em:default:user:ann}:s:chat-1:st'
 //
 // # Versions
 //
-// A batch is planned in the process (package plan) on what it has read, and
-// committed by one script that refuses if anything read has changed meanwhile; it
-// is then planned again. The script raises the partition's version and writes the
-// version's nonce to T:tip. A cursor of Changes holds the version and a nonce
-// that the reader has seen: if the server does not know the nonce any more,
-// because a failover lost it or because 1,000 batches came after it, the reader
-// gets a Reset and reads the partition anew.
+// The process plans a batch (package plan) on the state that it has read. One script
+// commits it, and refuses if that state has changed meanwhile; the batch is then planned
+// again. The script raises the partition's version and writes the version's nonce to
+// T:tip. A cursor of Changes holds the version and a nonce that the reader has seen. If
+// the server has lost the nonce, by a failover or after 1,000 batches, the reader gets a
+// Reset and reads the partition anew.
 //
-// A call that failed for a transient reason (a failover, a slot that moves, a
-// connection that broke) is repeated for up to Config.Retry. No repeat does a
-// thing twice: appends know their message ids, batches their key or a nonce.
+// A call that failed for a transient reason (a failover, a slot that moves, a connection
+// that broke) is repeated for up to Config.Retry. A repeat is harmless: appends know
+// their message ids, batches their key or a nonce.
 //
-// The registry keys are written before what they point to, so that nothing is ever stored
-// where no listing finds it, and once more after: another process may have dropped the
-// partition in between. One that removes an entry looks afterwards whether the partition is
-// back. An entry that is lost nevertheless is made again by the next write to its partition
-// a minute later, and one of em:work by the listing of what is pending, too.
+// A registry entry is written before the data that it points to, so listings find all data.
+// It is written once more after, since another process may have dropped the partition in
+// between. A process that removes an entry looks afterwards whether the partition is back.
+// The next write to the partition a minute later makes a lost entry again. For em:work, the
+// listing of pending sessions does so, too.
 package redisstore

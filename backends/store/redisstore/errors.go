@@ -20,8 +20,8 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// reason explains an answer of the server by its first word: what went wrong and
-// the way out, and whether it passes by itself.
+// reason explains an answer of the server by its first word: the cause and the way out,
+// and whether it passes by itself.
 type reason struct {
 	code, text string
 	transient  bool
@@ -57,8 +57,8 @@ var reasons = []reason{
 	{"WRONGTYPE", "a key has another type: another program uses the prefix: choose another", false},
 }
 
-// reasonOf finds the reason in an answer of the server. A script reports the
-// error of a command that it called in the middle of its own.
+// reasonOf finds the reason in an answer of the server. A script reports the error of its
+// command in the middle of its own.
 func reasonOf(err error) (reason, bool) {
 	var answer redis.Error
 	if !errors.As(err, &answer) {
@@ -91,8 +91,8 @@ func isNetwork(err error) bool {
 		errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
 }
 
-// describe wraps an error with what was being done and the way out. What the
-// server or the network did is ErrUnavailable; sentinels stay what they are.
+// describe wraps an error with the call's work and the way out. Failures of the server or
+// the network are ErrUnavailable; sentinels stay as they are.
 //
 //nolint:revive // the context explains the error, it is not worked under
 func describe(doing string, err error, ctx context.Context) error {
@@ -119,7 +119,7 @@ func describe(doing string, err error, ctx context.Context) error {
 	return fmt.Errorf("redisstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, adviceFor(err), err)
 }
 
-// adviceFor explains an error that the server gave no reason for.
+// adviceFor explains an error that has no reason from the server.
 func adviceFor(err error) string {
 	switch {
 	case errors.Is(err, redis.ErrClosed):
@@ -137,10 +137,10 @@ func adviceFor(err error) string {
 	return "unexpected answer of the server"
 }
 
-// isNil reports whether err only says that a key or field does not exist.
+// isNil reports whether err only says that a key or field is missing.
 func isNil(err error) bool { return errors.Is(err, redis.Nil) }
 
-// badAnswer is the error for an answer that no script of this version returns.
+// badAnswer is the error for an answer that is unknown to the scripts of this version.
 func badAnswer(answer any) error {
 	return fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, answer)
 }
@@ -152,7 +152,7 @@ const (
 )
 
 // retry calls f, again for as long as Config.Retry if it fails for a transient reason.
-// All that f does may be done twice. The result is zero if there is an error.
+// All steps of f must bear a repeat. The result is zero if there is an error.
 func retry[T any](ctx context.Context, s *Store, doing string, f func() (T, error)) (T, error) {
 	var none T
 	if s.closed.Load() {
@@ -186,7 +186,7 @@ func on[T any](ctx context.Context, s *Store, p backends.Partition, session, doi
 	return retry(ctx, s, doing, f)
 }
 
-// sleep waits, and reports whether the context let it.
+// sleep waits, and reports whether the time passed before the context ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -196,7 +196,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// master returns the client of the node that the key's slot is written on.
+// master returns the client of the node that takes writes to the key's slot.
 func (s *Store) master(ctx context.Context, key string) (redis.Cmdable, error) {
 	if c, ok := s.client.(*redis.ClusterClient); ok {
 		return c.MasterForKey(ctx, key)
@@ -204,7 +204,7 @@ func (s *Store) master(ctx context.Context, key string) (redis.Cmdable, error) {
 	return s.client, nil
 }
 
-// refreshTopology makes a client of a cluster look again at who has which slot.
+// refreshTopology makes a client of a cluster look up the owners of the slots again.
 func (s *Store) refreshTopology(ctx context.Context, err error) {
 	c, ok := s.client.(*redis.ClusterClient)
 	if ok && (redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "READONLY") || isNetwork(err)) {
@@ -212,7 +212,7 @@ func (s *Store) refreshTopology(ctx context.Context, err error) {
 	}
 }
 
-// pipelined sends commands with one round trip. What does not exist is no error.
+// pipelined sends commands with one round trip. A missing key or field is fine.
 func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error {
 	return firstError(s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		fill(pipe)
@@ -220,12 +220,11 @@ func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error
 	}))
 }
 
-// atOnce does the same, and no other client's commands run between these, which
-// must be of one partition.
+// atOnce does the same as one transaction. All its commands must be of one partition.
 //
-// On a Cluster it asks the partition's node itself: the client of the cluster sends
-// the MULTI of a transaction that a dead node missed to other nodes, and waits there
-// for answers that never come. What a moved slot answers, retry repeats.
+// On a Cluster it asks the partition's node itself. The client of the cluster sends the
+// MULTI of a transaction that a dead node missed to other nodes, and waits there for
+// answers that never come. retry repeats after the answer of a moved slot.
 func (s *Store) atOnce(ctx context.Context, fill func(redis.Pipeliner)) error {
 	pipe := s.client.Pipeline()
 	fill(pipe)
@@ -237,7 +236,7 @@ func (s *Store) atOnce(ctx context.Context, fill func(redis.Pipeliner)) error {
 	}
 	send := func(pipe redis.Pipeliner) error {
 		for _, cmd := range all {
-			_ = pipe.Process(ctx, cmd) // which only queues it
+			_ = pipe.Process(ctx, cmd) // this only queues it
 		}
 		return nil
 	}
@@ -248,9 +247,8 @@ func (s *Store) atOnce(ctx context.Context, fill func(redis.Pipeliner)) error {
 	return err
 }
 
-// firstError looks at every command: go-redis reports the first error alone, which
-// may be that a field does not exist. Of a transaction that was refused as a whole it
-// returns the reason.
+// firstError looks at every command: go-redis reports only the first error, which may be
+// a missing field. For a transaction that was refused as a whole it returns the reason.
 func firstError(cmds []redis.Cmder, err error) error {
 	var aborted error
 	for _, cmd := range cmds {

@@ -11,8 +11,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// keys names the keys of one partition. The package comment describes them and
-// must change with them.
+// keys names the keys of one partition. The package comment describes them and must
+// change with them.
 type keys struct{ tag string }
 
 func (s *Store) keys(p backends.Partition) keys { return s.named(member(p)) }
@@ -38,8 +38,8 @@ func (k keys) has() string     { return k.tag + ":has" }
 func (k keys) lives() string   { return k.tag + ":lives" }
 func (k keys) changes() string { return k.tag + ":sess" } // of earlier builds
 
-// all names every key of the partition but those of its sessions, and T:lives, which may
-// be there without it.
+// all names every key of the partition but its sessions' and T:lives, which may exist
+// alone.
 func (k keys) all() []string {
 	return []string{k.meta(), k.records(), k.vectors(), k.changed(), k.deleted(), k.history(),
 		k.known(), k.knownAt(), k.tips(), k.nonces(), k.pending(), k.born(), k.has()}
@@ -57,7 +57,7 @@ func (k sessionKeys) blobs() string { return k.stem + ":blobs" }
 
 func (k sessionKeys) all() []string { return []string{k.state(), k.log(), k.ids(), k.blobs()} }
 
-// withSession names what scripts need that write to one session.
+// withSession names the keys for scripts that write to one session.
 func (k keys) withSession(id string) []string {
 	return append(append([]string{k.meta()}, k.session(id).all()...), k.pending(), k.born(), k.has(), k.lives())
 }
@@ -70,15 +70,15 @@ func (s *Store) workKey() string       { return s.config.Prefix + ":work" }
 // partitionsKey names the list of a namespace, which is escaped.
 func (s *Store) partitionsKey(ns string) string { return s.config.Prefix + ":partitions:" + ns }
 
-// writtenKey names the list of those that were written, see [Store.vanished].
+// writtenKey names the list of partitions that were written, see [Store.vanished].
 func (s *Store) writtenKey(ns string) string { return s.config.Prefix + ":written:" + ns }
 
-// member is how the registry names a partition: <ns>:<kind>:<id>.
+// member is the registry's name of a partition: <ns>:<kind>:<id>.
 func member(p backends.Partition) string {
 	return escape(p.Namespace) + ":" + local(p)
 }
 
-// local is how the list of one namespace names a partition: <kind>:<id>.
+// local is the name of a partition in the list of one namespace: <kind>:<id>.
 func local(p backends.Partition) string {
 	return escape(string(p.Kind)) + ":" + escape(p.ID)
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// List implements [store.Sessions]. A list of all partitions goes from one to the
-// next. The cursor has the number of the last session that was looked at: sessions get
-// theirs when they begin, and keep it.
+// List implements [store.Sessions]. A list of all partitions goes from one to the next.
+// The cursor has the number of the last session that was looked at: a session gets its
+// number when it begins, and keeps it.
 //
-// A list of all that are pending reads the work queue. It also looks for partitions that
+// A list of all pending sessions reads the work queue. It also looks for partitions that
 // the queue has lost: see [Store.heal].
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
 	start, err := decodeCursor("list sessions", q.Page.Cursor, func(l listing) bool { return l.In || l.Member != "" })
@@ -53,7 +53,7 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 	return retry(ctx, s, "list sessions", list)
 }
 
-// listing is where a listing stands.
+// listing is the position of a listing.
 type listing struct {
 	Namespace string `json:"n,omitempty"` // of a list of everything: the one that is being read, escaped
 	Member    string `json:"m,omitempty"` // of a list of all partitions: the last one
@@ -61,14 +61,14 @@ type listing struct {
 	After     int64  `json:"a,omitempty"` // the number of the last session that was looked at there
 }
 
-// encodeCursor returns where a reader stands as a text that [decodeCursor] reads.
+// encodeCursor returns a reader's position as a text that [decodeCursor] reads.
 func encodeCursor(at any) string {
 	text, _ := json.Marshal(at) // of strings and numbers: it cannot fail
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// decodeCursor returns the zero value for an empty text, and ErrInvalid for one that is
-// not legal.
+// decodeCursor returns the zero value for an empty text, and ErrInvalid for an illegal
+// one.
 func decodeCursor[T any](doing, cursor string, legal func(T) bool) (at T, err error) {
 	if cursor == "" {
 		return at, nil
@@ -141,8 +141,8 @@ func (l *lister) listKey(k keys) string {
 	return k.born()
 }
 
-// take adds to the page those of the next n sessions of the partition that exist, and
-// still match.
+// take adds the next n sessions of the partition to the page. It skips sessions that are
+// gone or match no more.
 func (l *lister) take(ctx context.Context, n int) error {
 	p, err := l.partition()
 	if err != nil {
@@ -205,10 +205,9 @@ func (l *lister) partition() (backends.Partition, error) {
 	return parseMember(l.at.Member)
 }
 
-// states reads the states of sessions with one round trip, nil for those that do
-// not exist or are expired. One that cannot be read is an error where a partition
-// is listed; in a list of all it is logged and left out, so that it does not keep
-// the others from being learnt from.
+// states reads the states of sessions with one round trip, nil for missing and expired
+// ones. An unreadable session is an error in the list of a partition. In a list of all it
+// is logged and left out, so that learning goes on with the others.
 func (l *lister) states(ctx context.Context, p backends.Partition, ids []string) ([]*session, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -242,8 +241,8 @@ func (l *lister) states(ctx context.Context, p backends.Partition, ids []string)
 // listAhead is how many partitions are looked at with one round trip.
 const listAhead = 128
 
-// nextNames reads the entries of the next partitions: in the work queue or, namespace
-// by namespace, in all lists.
+// nextNames reads the entries of the next partitions: from the work queue or, namespace
+// by namespace, from all lists.
 func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 	if l.query.Pending {
 		return l.lex(ctx, l.workKey(), l.at.Member, listAhead)

@@ -46,8 +46,8 @@ func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error {
 	return err
 }
 
-// lifeField is where T:lives of p has the life of a partition. It names no other one in
-// clear.
+// lifeField is the field of T:lives of p for the life of a partition. It hides the names
+// of other partitions.
 func lifeField(p, of backends.Partition) string {
 	if p == of {
 		return ""
@@ -81,8 +81,8 @@ func (s *Store) begunIn(ctx context.Context, p backends.Partition) begun {
 	return out
 }
 
-// check adds to a pipeline what the function that it returns looks at: whether one of the
-// lives has ended, which is ErrForgotten.
+// check adds a reading to a pipeline, and returns a function that looks at its result.
+// The function returns ErrForgotten if one of the lives has ended.
 func (b begun) check(ctx context.Context, pipe redis.Pipeliner, k keys, now time.Time) func() error {
 	if len(b) == 0 {
 		return func() error { return nil }
@@ -103,12 +103,12 @@ func (b begun) check(ctx context.Context, pipe redis.Pipeliner, k keys, now time
 	}
 }
 
-// errForgotten is returned for a write that began in a life that has ended, for which
-// scripts fail with the code FORGOTTEN.
+// errForgotten is returned for a write that began in an ended life. Scripts fail with the
+// code FORGOTTEN then.
 var errForgotten = fmt.Errorf("%w: whose words these are was dropped since this began", backends.ErrForgotten)
 
-// Outside says what keeps erased data that no command to the server reaches: see
-// [backends.Receipt].
+// Outside lists the places of erased data that are out of reach for commands to the
+// server: see [backends.Receipt].
 func (s *Store) Outside() []string {
 	return []string{
 		"Redis, append-only file: run BGREWRITEAOF on each node, which writes it anew without what was erased",

@@ -53,8 +53,8 @@ func (s *Store) partitionPage(ctx context.Context, namespace, after string, size
 	return out, err
 }
 
-// hold reports which partitions hold something: a memory or the history of one, a
-// session that is not expired, a blob without a session; or lost it.
+// hold reports which partitions hold data or have lost it: a memory or the history of
+// one, a session before its end, or a blob of a session that has yet to begin.
 func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, error) {
 	memories, born, lists := make([]*redis.IntCmd, len(all)), make([]*redis.StringSliceCmd, len(all)), make([]*redis.StringCmd, len(all))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
@@ -86,8 +86,8 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 	return out, nil
 }
 
-// living reports which sessions are not expired, and have one of the keys that some names,
-// or lost it, as the letters in T:has show.
+// living reports which sessions are current, and have one of the keys that some names, or
+// lost it, as the letters in T:has show.
 func (s *Store) living(ctx context.Context, k keys, ids []string, letters string, some func(sessionKeys) []string) ([]bool, error) {
 	ends, kept, exist := make([]*redis.StringCmd, len(ids)), make([]*redis.StringCmd, len(ids)), make([]*redis.IntCmd, len(ids))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
@@ -113,15 +113,15 @@ func (s *Store) living(ctx context.Context, k keys, ids []string, letters string
 const dropChunk = 1000
 
 // Drop implements [store.Records]. A partition of more than a thousand sessions is
-// dropped in steps; its memories go with the last. When the answer to a step was
-// lost and the step is repeated, the count lacks what went with it; the partition
-// is gone all the same. One that lost the list of its sessions is ErrUnavailable until
-// Reindex found them.
+// dropped in steps; its memories go with the last. When the answer to a step was lost and
+// the step is repeated, the count lacks that step; the partition is gone all the same. A
+// partition that lost the list of its sessions is ErrUnavailable until Reindex found
+// them.
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
 	var out store.DropCount
-	life := newNonce() // the first step begins it: what writes between two steps began before
+	life := newNonce() // the first step begins it, so a write between two steps began before
 	_, err := on(ctx, s, p, "", "drop "+p.String(), func() (any, error) {
-		if _, err := s.bornAfter(ctx, p, s.keys(p).born(), 0, 1); err != nil && !errors.Is(err, errVanished) { // a session that is not listed would stay
+		if _, err := s.bornAfter(ctx, p, s.keys(p).born(), 0, 1); err != nil && !errors.Is(err, errVanished) { // a session outside the list would stay
 			return nil, err
 		}
 		for done := false; !done; {
@@ -141,8 +141,9 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 	return out, err
 }
 
-// erase erases sessions, and begins a life of the partition if one is given. With what
-// "all" it erases the partition too if they were the last, and reports whether they were.
+// erase erases sessions, and begins a life of the partition if one is given. With "all"
+// as what it also erases the partition after the last sessions, and reports whether they
+// were the last.
 func (s *Store) erase(ctx context.Context, p backends.Partition, what, life string, ids ...string) (n store.DropCount, last bool, err error) {
 	k, now := s.keys(p), s.now()
 	keys, args := append(k.all(), k.changes(), k.lives()), []any{plan.Micros(now), what, life, plan.Micros(now.Add(store.KeepLives))}

@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// Get implements [store.Records]. The records are those of one moment.
+// Get implements [store.Records]. All records have the state of one moment.
 func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
 	return on(ctx, s, p, "", fmt.Sprintf("get %d records of %s", len(ids), p), func() ([]store.Record, error) {
 		raw, err := s.rawRecords(ctx, p, ids)
@@ -66,12 +66,12 @@ func decodeMemory(what, stamped string, m *backends.Memory) (err error) {
 
 // rawRecords are records as the server holds them.
 type rawRecords struct {
-	inc     string // the life of the partition that they are of
-	texts   []any  // entries of T:rec, nil where there is none
-	vectors []any  // entries of T:vec, nil where there is none
+	inc     string // the partition's life at the reading
+	texts   []any  // entries of T:rec, nil where one is missing
+	vectors []any  // entries of T:vec, nil where one is missing
 }
 
-// hmgetChunk is how many fields are asked for with one command.
+// hmgetChunk is how many fields one command asks for.
 const hmgetChunk = 1000
 
 // rawRecords reads records as they are at one moment.
@@ -103,8 +103,8 @@ func joined(answers []*redis.SliceCmd) []any {
 	return out
 }
 
-// keep leaves out the records that have newer versions than the given ones by now, and
-// reports whether there were any.
+// keep drops the records whose versions are newer than the given ones, and reports
+// whether there were any.
 func (r *rawRecords) keep(versions []int64) (stale bool) {
 	for i, t := range r.texts {
 		text, ok := t.(string)
@@ -119,12 +119,12 @@ func (r *rawRecords) keep(versions []int64) (stale bool) {
 	return stale
 }
 
-// bytesOf returns the bytes of a string that is used nowhere else: go-redis makes one
-// for each answer, and a copy of all vectors is a third of the time of a load.
+// bytesOf returns the bytes of a string that has only this use: go-redis makes one for
+// each answer, and a copy of all vectors takes a third of the time of a load.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// decode returns the records that exist. Most of the time goes into the JSON, which
-// is read on all processors.
+// decode returns the records that exist. JSON takes most of the time, so all processors
+// read it.
 func (r *rawRecords) decode() ([]store.Record, error) {
 	out := make([]store.Record, 0, len(r.texts))
 	texts := make([]string, 0, len(r.texts))

@@ -17,21 +17,21 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// The lists of the registry are in other slots than the partitions that they name, so that
-// no script writes an entry together with what it points to. An entry is made before
-// there is anything to find, and once more after, in case that it was removed in between.
-// Who removes one looks afterwards whether the partition is back, and makes it again. T:meta
-// has since when a partition is in a list: a write that finds this a minute old makes the
-// entry again, whether the server lost it or not. See [Store.heal], too.
+// The lists of the registry have other slots than their partitions, so one script can only
+// write an entry or its partition. An entry is made before there is data to find. It is made
+// once more after, in case it was removed in between. A process that removes an entry looks
+// afterwards whether the partition is back, and makes it again. T:meta has the time since
+// which a partition is in a list. A write that finds this a minute old makes the entry
+// again, whether it was lost or kept. See [Store.heal], too.
 
 // The lists, as fields of T:meta and in the answers of scripts.
 const (
 	listed  = "listed"  // in em:namespaces and em:partitions
 	waiting = "waiting" // in em:work
-	written = "written" // in em:written, of no script: an entry is made after the first write
+	written = "written" // in em:written, outside all scripts: an entry is made after the first write
 )
 
-// unregistered returns the lists that a script asks for, none if it has written.
+// unregistered returns the lists that a script asks for before it writes.
 func unregistered(reply any) []string {
 	words, _ := reply.([]any)
 	if len(words) > 0 && words[0] == "unregistered" {
@@ -64,7 +64,7 @@ func (s *Store) registered(ctx context.Context, p backends.Partition, write func
 }
 
 // confirmWritten makes entries again after a write. From then on the registry knows that
-// the partition was written, unless it was dropped meanwhile: see [Store.vanished].
+// the partition was written, until it is dropped: see [Store.vanished].
 func (s *Store) confirmWritten(ctx context.Context, p backends.Partition, lists []string) error {
 	if err := s.register(ctx, p, lists...); err != nil || !slices.Contains(lists, listed) {
 		return err
@@ -76,7 +76,7 @@ func (s *Store) confirmWritten(ctx context.Context, p backends.Partition, lists 
 	return cmp.Or(s.enter(ctx, e), s.unregister(ctx, p))
 }
 
-// entry is one of a partition in a list of the registry.
+// entry is an entry of a partition in a list of the registry.
 type entry struct{ key, member string }
 
 func (s *Store) entries(p backends.Partition, lists ...string) (out []entry) {
@@ -106,7 +106,7 @@ func (s *Store) enter(ctx context.Context, entries ...entry) error {
 			}
 		})
 	}
-	for _, e := range entries { // on a Cluster, of three masters, each of which may fail
+	for _, e := range entries { // on a Cluster these are three masters, and each may fail
 		err := s.confirmed(ctx, e.key, func(pipe redis.Pipeliner) redis.Cmder { return pipe.ZAdd(ctx, e.key, redis.Z{Member: e.member}) })
 		if err != nil {
 			return err
@@ -115,8 +115,8 @@ func (s *Store) enter(ctx context.Context, entries ...entry) error {
 	return nil
 }
 
-// unregister takes a partition off the lists in which there is nothing of it to find, and
-// puts it back if there is by then.
+// unregister takes a partition off the lists that it has left. It puts the partition back
+// if new data came meanwhile.
 func (s *Store) unregister(ctx context.Context, p backends.Partition) error {
 	before, err := s.belongs(ctx, p)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Store) unregister(ctx context.Context, p backends.Partition) error {
 	return s.register(ctx, p, after...)
 }
 
-// belongs returns the lists in which a partition must be.
+// belongs returns the lists that a partition must be in.
 func (s *Store) belongs(ctx context.Context, p backends.Partition) (lists []string, err error) {
 	var exists, pending *redis.IntCmd
 	k := s.keys(p)
@@ -155,12 +155,13 @@ func (s *Store) belongs(ctx context.Context, p backends.Partition) (lists []stri
 	return lists, err
 }
 
-// idle is how long a partition without pending messages stays in the work queue.
+// idle is how long a partition stays in the work queue after its last pending message.
 // Entering it takes round trips, and a user who talks will soon talk again.
 const idle = 10 * time.Minute
 
-// holding returns those of the partitions that have sessions, or with pending set those
-// with messages not learnt from, and those that are idle. One that lost its list has some.
+// holding returns the partitions that have sessions, or with pending set the ones with
+// messages to learn from, and the idle ones. A partition that lost its list counts as
+// having some.
 func (s *Store) holding(ctx context.Context, names []string, pending bool) (some, none []string, err error) {
 	exist, metas := make([]*redis.IntCmd, len(names)), make([]*redis.SliceCmd, len(names))
 	at := bornAt
@@ -221,15 +222,15 @@ func (s *Store) retire(ctx context.Context, names []string) error {
 	return s.queue(ctx, slices.DeleteFunc(names, func(name string) bool { return slices.Contains(still, name) }))
 }
 
-// healing is where the search for lost entries of the work queue stands.
+// healing is the position of the search for lost entries of the work queue.
 type healing struct {
 	sync.Mutex
 	at      listing
 	checked string // the last partition that [Store.checkRestarted] looked at
 }
 
-// heal looks at the next partitions that hold something, and makes the entries in the work
-// queue of those with messages not learnt from. A few calls see them all.
+// heal looks at the next partitions of the registry. It makes the entries in the work
+// queue of partitions with messages to learn from. A few calls see all partitions.
 func (s *Store) heal(ctx context.Context) error {
 	s.healing.Lock()
 	defer s.healing.Unlock()

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// running returns the ids of the servers that run, of a Cluster those of all masters.
-// Others than before say that one was restarted, or that a replica took over. They are empty
-// if a server does not report its id, or cannot be reached: a Cluster works without it.
+// running returns the ids of the running servers, on a Cluster the ids of all masters. New
+// ids show that a server was restarted, or that a replica took over. The result is empty if
+// a server hides its id or is out of reach: a Cluster works without it.
 func (s *Store) running(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -43,9 +43,9 @@ func (s *Store) running(ctx context.Context) string {
 // checkedAtOnce is how many partitions a call looks at after a restart.
 const checkedAtOnce = 32
 
-// checkRestarted looks at some of the partitions with messages not learnt from if a server
-// was restarted since all were looked at. It logs what is wrong, and mends the lists of
-// sessions: what a worker does not find there it would never learn from.
+// checkRestarted looks at some partitions with messages to learn from, if a server was
+// restarted since the last full check. It logs damage, and mends the lists of sessions: a
+// worker learns only from sessions that it finds there.
 func (s *Store) checkRestarted(ctx context.Context) error {
 	now := s.running(ctx)
 	if now == "" {

@@ -20,9 +20,9 @@ import (
 var sources embed.FS
 
 // Every write is one of these scripts. Each declares all its keys, which are of one
-// partition. What it writes are values that do not depend on those before, under keys and
-// fields that do not either: a server that dies may leave the beginning of a write in its
-// file, and carry it out before the repeat.
+// partition. The written values, keys and fields are independent of earlier values. So a
+// server that dies may leave the beginning of a write in its file, and carry it out
+// before the repeat.
 var (
 	appendScript        = newScript("append", "lives", "registry", "whole", "session")
 	blobScript          = newScript("blob", "lives", "registry", "whole", "session")
@@ -53,7 +53,7 @@ func (s *Store) write(ctx context.Context, script *redis.Script, keys []string, 
 	}
 	var written *redis.Cmd
 	err := s.confirmed(ctx, keys[0], func(pipe redis.Pipeliner) redis.Cmder {
-		written = script.Eval(ctx, pipe, keys, args...) // whole: in a pipeline it is too late to load it
+		written = script.Eval(ctx, pipe, keys, args...) // whole: a pipeline gives no chance to load it
 		return written
 	})
 	if err != nil {
@@ -62,13 +62,13 @@ func (s *Store) write(ctx context.Context, script *redis.Script, keys []string, 
 	return written.Result()
 }
 
-// confirmed sends one write to the node of a key, and waits until as many replicas
-// as are configured have it.
+// confirmed sends one write to the node of a key, and waits until the configured number
+// of replicas has it.
 //
-// WAIT answers for what its own connection wrote before. A repeat finds the write
-// done, perhaps by another connection, and would wait for nothing; hence a mark that
-// is written each time, to a key of the same slot that ends at once. What has the
-// mark has all that the node wrote before it.
+// WAIT answers for earlier writes of its own connection. A repeat finds the write done,
+// perhaps by another connection, and WAIT would return at once. Hence each try writes a
+// mark, to a key of the same slot that ends at once. A replica that has the mark has all
+// earlier writes of the node.
 func (s *Store) confirmed(ctx context.Context, key string, send func(redis.Pipeliner) redis.Cmder) error {
 	node, err := s.master(ctx, key)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Store) confirmed(ctx context.Context, key string, send func(redis.Pipel
 	return err
 }
 
-// confirm waits until the replicas have what the node of a key has written.
+// confirm waits until the replicas have all that the node of a key has written.
 func (s *Store) confirm(ctx context.Context, key string) error {
 	if s.config.Replicas == 0 {
 		return nil
@@ -108,7 +108,7 @@ func markKey(key string) string {
 	return "{" + key + "}:wait"
 }
 
-// arguments collects those of a script.
+// arguments collects the arguments of a script.
 type arguments struct {
 	list []any
 	err  error // the first
@@ -124,8 +124,8 @@ func (a *arguments) json(what string, v any) {
 	a.add(text)
 }
 
-// time adds a time as it is read back. One that has no such form, as in a year above
-// 9999, is ErrInvalid.
+// time adds a time in the form that reads back unchanged. A time that lacks such a form,
+// as in a year above 9999, is ErrInvalid.
 func (a *arguments) time(what string, t time.Time) {
 	text, err := t.MarshalText()
 	if err != nil && a.err == nil {
@@ -134,7 +134,7 @@ func (a *arguments) time(what string, t time.Time) {
 	a.add(text)
 }
 
-// assignments is how scripts get names with values.
+// assignments encodes names with values for scripts.
 func assignments(values map[string]string) string {
 	var text strings.Builder
 	for name, value := range values {
@@ -143,7 +143,7 @@ func assignments(values map[string]string) string {
 	return text.String()
 }
 
-// flag is how scripts get a condition.
+// flag encodes a condition for scripts.
 func flag(on bool) string {
 	if on {
 		return "1"

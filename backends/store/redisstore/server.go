@@ -15,7 +15,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// serverInfo is what New learns of the server. What it does not report is zero.
+// serverInfo is New's knowledge of the server. Fields that the server hides are zero.
 type serverInfo struct {
 	name    string // redis or valkey
 	version string
@@ -24,7 +24,7 @@ type serverInfo struct {
 	replica bool
 }
 
-// String returns name and version, nothing for a server that does not report them.
+// String returns name and version, or "" for a server that hides them.
 func (i *serverInfo) String() string {
 	if i.version == "" {
 		return ""
@@ -32,14 +32,14 @@ func (i *serverInfo) String() string {
 	return i.name + " " + i.version
 }
 
-// tooOld reports whether it is a Redis before 6.2. A version that is not reported is not.
+// tooOld reports whether it is a Redis before 6.2. A hidden version counts as new enough.
 func (i *serverInfo) tooOld() bool {
 	var major, minor int
 	_, err := fmt.Sscanf(i.version, "%d.%d", &major, &minor)
 	return err == nil && i.name == "redis" && (major < 6 || major == 6 && minor < 2)
 }
 
-// probe looks at the server, and returns all that is missing in one error.
+// probe looks at the server, and returns all its problems in one error.
 func (s *Store) probe(ctx context.Context) error {
 	if _, ok := s.client.(*redis.Ring); ok {
 		return fmt.Errorf("%w: a Ring spreads keys without moving them: use a Cluster", backends.ErrInvalid)
@@ -72,8 +72,8 @@ func (s *Store) identify(ctx context.Context) error {
 	return describe("name the storage", err, ctx)
 }
 
-// readInfo asks the server for its version and role. One that does not report them,
-// as some managed ones, is taken as it is.
+// readInfo asks the server for its version and role. It accepts a server that hides them,
+// as some managed ones do.
 func (s *Store) readInfo(ctx context.Context) error {
 	text, err := s.client.Info(ctx).Result()
 	if err != nil {
@@ -100,7 +100,7 @@ func infoFields(text string) map[string]string {
 	return fields
 }
 
-// judge returns what of the server's state makes it unusable.
+// judge returns the problems that make the server unusable.
 func (s *Store) judge() error {
 	var problems []error
 	if s.server.tooOld() {
@@ -118,15 +118,15 @@ func (s *Store) judge() error {
 	return errors.Join(problems...)
 }
 
-// scriptCommands are what scripts that write call, each so that it writes nothing to
-// a key that holds a hash, as it does from the second one on.
+// scriptCommands are the commands of the writing scripts. Their arguments write nothing
+// to a key that holds a hash, as the probe's key does from the second command on.
 var scriptCommands = []any{
 	"EXISTS", "HSET x 0", "HGET x", "HMGET x", "HGETALL", "HKEYS", "HEXISTS x", "HLEN", "HDEL y",
 	"LINDEX 0", "LLEN", "LRANGE 0 -1", "SCARD", "ZADD 0 x", "ZCARD", "ZCOUNT 0 1", "ZRANGE 0 -1", "ZRANGEBYSCORE 0 1", "ZREM x",
 	"ZREMRANGEBYSCORE 0 1", "ZSCORE x", "PTTL", "PERSIST", "PEXPIRE 1000", "DEL", "UNLINK",
 }
 
-// tryScript makes sure that scripts may be run, with all commands that they call.
+// tryScript checks that scripts may run, with all commands that they call.
 func (s *Store) tryScript(ctx context.Context) error {
 	forbidden, err := probeScript.Eval(ctx, s.client, []string{"{" + s.config.Prefix + ":probe}"}, scriptCommands...).StringSlice()
 	switch {
@@ -142,7 +142,7 @@ func (s *Store) tryScript(ctx context.Context) error {
 	return describe("try a script", err, ctx)
 }
 
-// warn logs what is dangerous and not wrong.
+// warn logs dangers that leave the server usable.
 func (s *Store) warn(ctx context.Context) {
 	log := s.config.Logger.With("server", s.server.String())
 	switch policy := s.server.policy; {
@@ -159,8 +159,8 @@ func (s *Store) warn(ctx context.Context) {
 	}
 }
 
-// options reports whether the client ends a command with its context, which one of another
-// kind is taken to do, and whether it speaks TLS.
+// options reports whether the client ends a command with its context, and whether it
+// speaks TLS. A client of another kind counts as ending its commands.
 func options(client redis.UniversalClient) (heedsDeadlines, encrypts bool) {
 	switch c := client.(type) {
 	case *redis.Client:

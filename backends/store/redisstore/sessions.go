@@ -28,11 +28,11 @@ type session struct {
 	upd string // changes with every update
 }
 
-// stateFields are what scripts return first of a session, in this order.
+// stateFields are the first fields of a session that scripts return, in this order.
 var stateFields = []string{"state", "ver", "seq", "tokens", "watermark", "updated", "expires", "upd"}
 
-// sessionState are those fields of [store.Session] that updates change, as JSON: scripts do
-// not look into it.
+// sessionState are the fields of [store.Session] that updates change, as JSON: for scripts
+// it is one text.
 type sessionState struct {
 	Scope       backends.Scope  `json:"scope"`
 	Title       string          `json:"title,omitempty"`
@@ -49,7 +49,7 @@ func stateOf(s *store.Session) *sessionState {
 		Lease: s.Lease, Retry: s.Retry, Failures: s.Failures, Created: s.Created}
 }
 
-// readSession reads the stateFields of a session, nil when there is none.
+// readSession reads the stateFields of a session, nil for a missing one.
 func readSession(p backends.Partition, id string, values any) (*session, error) {
 	v := texts(values)
 	if len(v) < len(stateFields) || v[0] == "" {
@@ -102,13 +102,13 @@ type stateOnServer struct {
 	kept   *redis.StringCmd
 }
 
-// readState adds it to a pipeline.
+// readState adds the reading to a pipeline.
 func readState(ctx context.Context, pipe redis.Pipeliner, k keys, id string) stateOnServer {
 	st := k.session(id).state()
 	return stateOnServer{st, pipe.HMGet(ctx, st, stateFields...), pipe.HGet(ctx, k.has(), id)}
 }
 
-// session returns nil when there is none.
+// session returns nil for a missing session.
 func (s *stateOnServer) session(p backends.Partition, id string) (*session, error) {
 	out, err := readSession(p, id, s.fields.Val())
 	if out == nil && err == nil && strings.Contains(s.kept.Val(), hasState) {
@@ -159,8 +159,8 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 	})
 }
 
-// maxTokens bounds the size of a message, so that the sum of a session, which scripts
-// compute, is exact and never overflows.
+// maxTokens bounds the size of a message. So the sum of a session, which scripts compute,
+// is exact and free of overflow.
 const maxTokens = math.MaxInt32
 
 // lifeMicros is a time to live in microseconds, rounded up: 0 is for ever.
@@ -171,7 +171,7 @@ func lifeMicros(ttl time.Duration) int64 {
 	return (ttl - 1).Microseconds() + 1
 }
 
-// tryAppend runs the script, or returns what must be entered in the registry first.
+// tryAppend runs the script. If registry entries must come first, it returns their lists.
 func (s *Store) tryAppend(ctx context.Context, p backends.Partition, id string, a *store.Append, made string) (*store.Session, []string, error) {
 	now := s.now()
 	args := &arguments{}
@@ -268,14 +268,14 @@ func (s *Store) window(ctx context.Context, p backends.Partition, id string, r s
 	return part(of, first, all)
 }
 
-// logOnServer is the log of a session that is not expired.
+// logOnServer is the log of a session before its end.
 type logOnServer struct {
 	seq    int64 // how many messages it has
 	listed bool  // in a list of an earlier build
 	ahead  []any // the messages that were read with it
 }
 
-// readLog reads how long a log is, and the messages from first to ahead if there are any.
+// readLog reads the length of a log, and its messages from first to ahead.
 func (s *Store) readLog(ctx context.Context, p backends.Partition, id string, first, ahead int64) (log logOnServer, err error) {
 	k, of := s.keys(p), s.keys(p).session(id)
 	var state, found *redis.SliceCmd
@@ -319,7 +319,7 @@ func numbered(first, last int64) []string {
 	return out
 }
 
-// part returns messages that were read, all of which must be there.
+// part returns messages that were read. A missing one is an error.
 func part(of sessionKeys, first int64, found []any) (window, error) {
 	if slices.Contains(found, nil) {
 		return window{}, incomplete(of.state())
@@ -339,8 +339,8 @@ func (w window) entries(session string) ([]store.Entry, error) {
 	return out, nil
 }
 
-// EraseMessages implements [store.Sessions]. When the answer to it was lost and it is
-// repeated, it does not count what went before.
+// EraseMessages implements [store.Sessions]. A repeat after a lost answer leaves out the
+// messages that went before.
 func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id string, seqs ...int64) (int, error) {
 	seqs = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(seqs))), func(seq int64) bool { return seq < 1 })
 	return on(ctx, s, p, id, fmt.Sprintf("erase %d messages of session %q", len(seqs), id), func() (int, error) {
@@ -360,7 +360,7 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id stri
 	})
 }
 
-// readContent reads a session, and those of the messages that have content.
+// readContent reads a session, and the messages that have content.
 func (s *Store) readContent(ctx context.Context, p backends.Partition, id string, seqs []int64) (*session, []store.Entry, error) {
 	k, now := s.keys(p), s.now()
 	var alive func() error
@@ -401,7 +401,7 @@ func (s *Store) readContent(ctx context.Context, p backends.Partition, id string
 	return before, out, nil
 }
 
-// erased replaces messages by what is left of them, and returns the answer of the script.
+// erased replaces messages by their rests, and returns the answer of the script.
 func (s *Store) erased(ctx context.Context, before *session, entries []store.Entry) (any, error) {
 	p, id, now := before.Partition, before.ID, s.now()
 	state, tokens := before.Session, 0

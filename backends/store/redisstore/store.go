@@ -27,20 +27,19 @@ type Config struct {
 	// Optional. Defaults to "em".
 	Prefix string
 
-	// Clock is the time by which leases and sessions end. Processes that share a
-	// server should agree on it within a second; what is stored stays right even if
-	// they do not, since a lease is guarded by its fencing token. Optional. Defaults
-	// to backends.SystemClock.
+	// Clock is the time for the ends of leases and sessions. Processes that share a
+	// server should agree on it within a second. Stored data stays right even if they
+	// differ, since a fencing token guards each lease. Optional. Defaults to
+	// backends.SystemClock.
 	Clock backends.Clock
 
-	// Retry is how long a call is retried that failed for a transient reason: a
-	// connection that broke, a failover, a slot that moves, a server that loads its
-	// data. The context ends it earlier. Optional. Defaults to 2 seconds; negative
-	// is not at all.
+	// Retry is how long a call is retried after a transient failure: a connection that
+	// broke, a failover, a slot that moves, a server that loads its data. The context
+	// ends it earlier. Optional. Defaults to 2 seconds; a negative value turns it off.
 	Retry time.Duration
 
 	// Replicas is how many replicas must confirm a write before it returns, and
-	// ReplicaTimeout how long they may take. A write that too few confirm is
+	// ReplicaTimeout how long they may take. A write with too few confirmations is
 	// ErrUnavailable although the master has it; repeating it is harmless, and waits
 	// again. The time must be shorter than the client's ReadTimeout (3 seconds).
 	// Optional. Defaults to 0 replicas and one second.
@@ -98,12 +97,12 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// New returns a store on a client, after a look at the server: everything that is
-// missing there is in one error, what is dangerous is logged. A nil cfg means the
-// defaults. The client stays the caller's: Close leaves it open.
+// New returns a store on a client, after a look at the server. One error names all
+// problems there; dangers are logged. A nil cfg means the defaults. The client stays the
+// caller's: Close leaves it open.
 //
-// The error is ErrInvalid for a configuration, client or server of a kind that cannot
-// be used, and ErrUnavailable for a server that cannot be reached or refuses.
+// The error is ErrInvalid for an unusable configuration, client or kind of server. It is
+// ErrUnavailable for a server that is out of reach or refuses.
 func New(ctx context.Context, client redis.UniversalClient, cfg *Config) (*Store, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -143,8 +142,8 @@ func Open(ctx context.Context, address string, cfg *Config) (*Store, error) {
 	return s, nil
 }
 
-// dial makes the client that the URL asks for. It does not connect yet. Deadlines of
-// contexts count, or a server that does not answer would outlast them.
+// dial makes the client that the URL asks for, and connects later. The client heeds deadlines
+// of contexts; else a call of a silent server would outlast them.
 func dial(address string) (redis.UniversalClient, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -178,8 +177,7 @@ func dial(address string) (redis.UniversalClient, error) {
 	return redis.NewClient(o), nil
 }
 
-// withoutPassword drops the URL, which may hold a password, from an error of
-// parsing it.
+// withoutPassword drops the URL, which may hold a password, from a parse error.
 func withoutPassword(err error) error {
 	if e, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it bare
 		return e.Err
@@ -187,8 +185,8 @@ func withoutPassword(err error) error {
 	return err
 }
 
-// Close ends the store: calls after it are ErrUnavailable. A client that was given
-// to New stays open.
+// Close ends the store: later calls are ErrUnavailable. A client that was given to New
+// stays open.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) || !s.owned {
 		return nil

@@ -14,24 +14,23 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// A server can lose one key of a partition and keep the others: it evicts, a part of a
-// backup is restored, a key is deleted by hand. T:meta has which of the other keys there
-// are, and T:has which keys each session has; scripts write these with the entries. Calls
-// compare them, in the round trip that they take anyway. A partition or session that an
-// earlier build wrote has none until the next write. A node of a Cluster can also lose all keys
-// of a partition: see [Store.vanished].
+// A server can lose one key of a partition and keep the others: it evicts, a part of a backup
+// is restored, a key is deleted by hand. T:meta records which other keys exist, and T:has
+// records the keys of each session; scripts write these with the entries. Calls compare them in
+// their own round trip. A partition or session of an earlier build gets its record with the
+// next write. A node of a Cluster can also lose all keys of a partition: see [Store.vanished].
 //
-// Nobody can know that a session with an end was lost before it, since the server removes
-// it. That everything was lost, with the registry, looks like a new server.
+// The loss of a session with an end looks like its end, since the server removes it then.
+// The loss of everything, with the registry, looks like a new server.
 
-// What T:has has of a session.
+// The letters in T:has for the keys of a session.
 const (
-	hasState = "s" // its state, which never ends
+	hasState = "s" // its state, which has no end
 	hasEnd   = "t" // or its state, which ends
 	hasBlobs = "b"
 )
 
-// blobsOnServer is the reading of whether a session has its blobs.
+// blobsOnServer is the reading that shows whether a session has its blobs.
 type blobsOnServer struct {
 	key     string
 	expires *redis.StringCmd
@@ -39,7 +38,7 @@ type blobsOnServer struct {
 	kept    *redis.StringCmd
 }
 
-// readBlobs adds it to a pipeline.
+// readBlobs adds the reading to a pipeline.
 func readBlobs(ctx context.Context, pipe redis.Pipeliner, k keys, id string) blobsOnServer {
 	of := k.session(id)
 	return blobsOnServer{of.blobs(), pipe.HGet(ctx, of.state(), "expires"), pipe.Exists(ctx, of.blobs()), pipe.HGet(ctx, k.has(), id)}
@@ -56,13 +55,13 @@ func (b blobsOnServer) gone(now time.Time) (bool, error) {
 	return gone || ended, err
 }
 
-// errVanished is the error for a partition of which the server lost every key.
+// errVanished is the error for a partition that lost every key on the server.
 var errVanished = fmt.Errorf("%w: the server lost all of it: restore a backup, or run Reindex or Drop to begin anew", errIncomplete)
 
-// vanished fails if a partition of which there is nothing was written, as the registry
-// knows, and not dropped. It costs a round trip or two, so call it only where there is nothing.
-// The registry is read before the keys: nodes of a Cluster answer in any order, and the first
-// write may come between.
+// vanished returns an error if a partition without any key was written before, as the registry
+// knows. A dropped partition is fine. It costs a round trip or two, so call it only for an
+// empty partition. The registry is read before the keys: nodes of a Cluster answer in any
+// order, and the first write may come between.
 func (s *Store) vanished(ctx context.Context, p backends.Partition) error {
 	err := s.client.ZScore(ctx, s.writtenKey(escape(p.Namespace)), local(p)).Err()
 	if isNil(err) {
@@ -84,7 +83,7 @@ func (s *Store) vanished(ctx context.Context, p backends.Partition) error {
 
 // The fields of T:meta that have a 1 or a 0 for each of some keys.
 const (
-	haveRecords  = "records"  // those of memories, see ofRecords
+	haveRecords  = "records"  // the keys of memories, see ofRecords
 	haveSessions = "sessions" // the lists of sessions, see ofSessions
 )
 
@@ -106,7 +105,8 @@ func (s *Store) readRecords(ctx context.Context, p backends.Partition, fill func
 	return s.readWhole(ctx, p, haveRecords, s.keys(p).ofRecords(), fill)
 }
 
-// readWhole fails if not those keys are there that T:meta has in a field.
+// readWhole returns an error if one of the keys that T:meta records in a field is
+// missing.
 func (s *Store) readWhole(ctx context.Context, p backends.Partition, field string, these []string, fill func(redis.Pipeliner)) error {
 	k := s.keys(p)
 	var known *redis.SliceCmd
@@ -130,7 +130,7 @@ func (s *Store) readWhole(ctx context.Context, p backends.Partition, field strin
 	return nil
 }
 
-// missing finds out which of the keys is lost.
+// missing finds the lost key.
 func (s *Store) missing(ctx context.Context, field string, these []string) error {
 	exist := make([]*redis.IntCmd, len(these))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
@@ -146,7 +146,7 @@ func (s *Store) missing(ctx context.Context, field string, these []string) error
 			return incomplete(key)
 		}
 	}
-	return nil // more than it has comes from half a write
+	return nil // keys beyond the record come from half a write
 }
 
 var errIncomplete = fmt.Errorf("%w: incomplete", backends.ErrUnavailable)

@@ -28,7 +28,7 @@ func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name
 		}
 		row, err := c.session(part, session, s.now())
 		if err == nil && row == nil {
-			err = c.erase(byName, part.pk, session) // it is expired, if it is there
+			err = c.erase(byName, part.pk, session) // it has expired, if it is there
 		}
 		if err != nil {
 			return nil, err
@@ -62,14 +62,14 @@ func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name
 	})
 }
 
-// blobsQuery reads a range of the index of names. SQLite knows the length of a blob
-// from the head of its row, and does not read its data.
+// blobsQuery reads a range of the index of names. SQLite takes the length of a blob from
+// the head of its row, and leaves its data unread.
 const blobsQuery = `SELECT b.name, length(b.data) FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
 	WHERE b.part = ? AND b.session = ? AND b.name >= ? AND b.name < ? AND (s.expires IS NULL OR s.expires > ?)
 	ORDER BY b.name LIMIT ?`
 
-// ListBlobs implements [store.Blobs]. A page costs what it returns, however many
-// blobs the session has.
+// ListBlobs implements [store.Blobs]. The cost of a page depends on its own size alone,
+// however many blobs the session has.
 func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
 	return call(ctx, s, s.read, fmt.Sprintf("list blobs of session %q", session), p, session, func(c *conn, part partition) (*store.BlobPage, error) {
 		within, err := plan.ParseNames("blob", prefix, page.Cursor)

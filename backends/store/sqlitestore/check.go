@@ -24,15 +24,15 @@ var allRows = []struct{ what, query string }{
 	{"blob of session", `SELECT part, session, name, data, sum FROM blobs NOT INDEXED`},
 }
 
-// Check reads the whole file. It compares every index with its table, in both directions,
-// as SQLite's integrity_check does, the content of every row with its checksum, and the records
-// of each partition with their number. It returns a line for each thing that is damaged, at
-// most 100, and nothing for a file that is whole.
+// Check reads the whole file. It compares every index with its table, in both directions, as
+// SQLite's integrity_check does. It compares every row with its checksum, and the records of
+// each partition with their number. It returns a line for each damage, at most 100; the result
+// is empty for a sound file.
 //
-// It changes nothing and may run in the background: it takes one of the connections for
-// reading, and holds back no writer. A table is read as it was when Check came to it; until
-// it is done the "-wal" file grows. Check takes as long as reading the file twice. The end of
-// ctx ends it, between two rows or after integrity_check.
+// Check only reads and may run in the background: it takes one of the connections for
+// reading, and writers go on. It sees each table as it was when Check came to it; the "-wal"
+// file grows meanwhile. Check takes as long as reading the file twice. The end of ctx ends
+// it, between two rows or after integrity_check.
 func (s *Store) Check(ctx context.Context) (found []string, err error) {
 	err = s.borrow(ctx, s.readers, func(c *conn) error {
 		if found, err = column[string](ctx, c, fmt.Sprintf("PRAGMA integrity_check(%d)", mostFindings)); err != nil {

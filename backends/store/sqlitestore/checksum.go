@@ -14,8 +14,9 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// sealed is what a row holds: text in JSON, data or both, the key under which its owner, a
-// partition or a session, has it, and the checksum of all. Queries select it in this order.
+// sealed is the content of a row: text in JSON, data or both, the key that its owner, a
+// partition or a session, has for it, and the checksum of all. Queries select it in this
+// order.
 type sealed struct {
 	owner int64
 	key   string
@@ -34,7 +35,7 @@ func (r *sealed) checksum() int64 {
 	return int64(crc32.Update(crc32.Checksum(append(b, r.text...), table), table, r.data))
 }
 
-// check returns ErrUnavailable if the row is not as it was written.
+// check returns ErrUnavailable if the row has changed since it was written.
 func (r *sealed) check(what string) error {
 	if r.sum.Valid && r.sum.Int64 != r.checksum() {
 		return errDamaged(fmt.Sprintf("%s %q", what, r.key))
@@ -42,7 +43,7 @@ func (r *sealed) check(what string) error {
 	return nil
 }
 
-// errDamaged is the error for what is not as it was written.
+// errDamaged is the error for data that has changed since it was written.
 func errDamaged(what string) error {
 	return fmt.Errorf("%s: %w: damaged: not as it was written: restore a backup", what, backends.ErrUnavailable)
 }

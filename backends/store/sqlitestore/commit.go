@@ -12,9 +12,9 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// A group is the calls that share one transaction. It ends when no call waits, and at the
-// latest with so many calls, or when they have taken so long: a call behind
-// a long one waits for one commit more, and an error of COMMIT concerns few.
+// A group is the calls that share one transaction. It ends when the queue is empty, and
+// at the latest after groupCalls calls or groupTime. So a call behind a long one waits
+// for at most one commit more, and an error of COMMIT concerns few calls.
 const (
 	groupCalls = 256
 	groupTime  = 10 * time.Millisecond
@@ -31,11 +31,11 @@ type member struct {
 // errLost is the outcome of a call whose transaction ended with another call: it runs again.
 var errLost = errors.New("the transaction was lost")
 
-// erase runs fn in a transaction and returns when that is on disk; it may run fn more than
-// once. Calls that wait at the same time share the transaction: the one that gets the
-// connection, the leader, runs all, each in a savepoint of its own, so that one that fails is
-// rolled back alone. No caller is answered before the COMMIT, whose error all of them get: also a
-// call that was refused has seen what the others wrote.
+// erase runs fn in a transaction and returns when that is on disk; it may run fn more than once.
+// Calls that wait at the same time share the transaction. The call that gets the connection, the
+// leader, runs all of them. Each has a savepoint of its own, so a failing call is rolled back
+// alone. Every caller is answered after the COMMIT, and gets its error: even a refused call has
+// seen the writes of the others.
 func (s *Store) erase(ctx context.Context, fn func(*conn) error) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -59,7 +59,8 @@ func (s *Store) erase(ctx context.Context, fn func(*conn) error) error {
 	return err
 }
 
-// lead runs the leader's call and those that wait, and returns the outcome of the leader's.
+// lead runs the leader's call and the waiting ones, and returns the outcome of the
+// leader's.
 func (s *Store) lead(c *conn, leader *member, until time.Time) error {
 	err := retry(leader.ctx, until, func() error { return c.exec("BEGIN IMMEDIATE") })
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Store) lead(c *conn, leader *member, until time.Time) error {
 		err = c.exec("COMMIT")
 	}
 	if err == nil {
-		err = s.sameFile() // what went into a file that is gone is not on disk
+		err = s.sameFile() // writes to a file that is gone are lost
 	} else {
 		_ = c.exec("ROLLBACK") // if it fails, SQLite has rolled back itself
 	}
@@ -89,7 +90,7 @@ func (s *Store) lead(c *conn, leader *member, until time.Time) error {
 	return <-leader.done
 }
 
-// join adds a call that waits, if one does.
+// join adds a waiting call, if there is one.
 func (s *Store) join(group []*member) []*member {
 	select {
 	case m := <-s.members:
@@ -100,7 +101,7 @@ func (s *Store) join(group []*member) []*member {
 }
 
 // nested runs a call in the group's transaction, and keeps its error. It returns errLost if
-// the transaction ended with it: SQLite rolls back all if the disk is full.
+// the transaction ended with it: SQLite rolls everything back if the disk is full.
 func (c *conn) nested(m *member) error {
 	if m.err = m.ctx.Err(); m.err != nil {
 		return nil //nolint:nilerr // the member has it

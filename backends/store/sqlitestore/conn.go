@@ -29,8 +29,8 @@ type conn struct {
 	freed *atomic.Bool // see Store
 }
 
-// prepared returns the statement for a query, prepared at its first use. Queries
-// are constants, so that there are few.
+// prepared returns the statement for a query, prepared at its first use. Queries are
+// constants, so there are few.
 func (c *conn) prepared(query string) (*sql.Stmt, error) {
 	if st, ok := c.stmts[query]; ok {
 		return st, nil
@@ -101,7 +101,7 @@ func (c *conn) each(ctx context.Context, query string, args []any, fn func(*sql.
 	return rows.Err()
 }
 
-// column returns the one column that a query selects.
+// column returns the only column of a query.
 func column[T any](ctx context.Context, c *conn, query string, args ...any) ([]T, error) {
 	var out []T
 	err := c.each(ctx, query, args, func(rows *sql.Rows) error {
@@ -113,7 +113,7 @@ func column[T any](ctx context.Context, c *conn, query string, args ...any) ([]T
 	return out, err
 }
 
-// script runs statements that are not worth preparing.
+// script runs statements that are used too rarely to prepare them.
 func (c *conn) script(text string) error {
 	_, err := c.raw.ExecContext(context.Background(), text)
 	return err
@@ -137,12 +137,13 @@ func (c *conn) transaction(ctx context.Context, begin string, fn func() error) e
 	return err
 }
 
-// deadline is when what begins now stops waiting for the locks of other processes.
+// deadline is the time until which a call that begins now waits for the locks of other
+// processes.
 func (s *Store) deadline() time.Time { return backends.SystemClock().Add(s.cfg.BusyTimeout) }
 
 // retry calls fn until it finds the file unlocked, ctx ends, or the time until is reached.
-// SQLite itself waits for other processes for a short while only; the waiting continues here,
-// so that it ends with ctx.
+// SQLite itself waits for other processes only for a short while. The waiting continues here,
+// so it ends with ctx.
 func retry(ctx context.Context, until time.Time, fn func() error) error {
 	for {
 		err := fn()
@@ -157,7 +158,7 @@ func retry(ctx context.Context, until time.Time, fn func() error) error {
 	}
 }
 
-// reasons say, by SQLite's primary result code, what went wrong and the way out.
+// reasons give the cause and the way out for SQLite's primary result codes.
 var reasons = map[int]string{
 	sqlite3.SQLITE_BUSY:     "another process holds the file's lock: retry, raise Config.BusyTimeout, or end the other's long transaction",
 	sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make both writable",
@@ -179,7 +180,7 @@ func primaryCode(err error) (int, bool) {
 	return e.Code() & 0xff, true
 }
 
-// errRead is the error of a checkpoint that a reader is in the way of.
+// errRead is the error of a checkpoint while a reader is in its way.
 var errRead = fmt.Errorf("%w: a transaction of another process still reads or writes: repeat it, or end that process", backends.ErrUnavailable)
 
 // isBusy reports whether another process holds a lock.
@@ -188,9 +189,9 @@ func isBusy(err error) bool {
 	return ok && code == sqlite3.SQLITE_BUSY || errors.Is(err, errRead)
 }
 
-// describe wraps an error with what was being done, and those of SQLite and of
-// the operating system with ErrUnavailable (ErrInvalid for what is too big) and
-// the way out. Errors that wrap a sentinel already keep it.
+// describe wraps an error with the call's work. Errors of SQLite and of the operating
+// system become ErrUnavailable (ErrInvalid for a row that is too big) with the way out.
+// Errors that already wrap a sentinel keep it.
 func (s *Store) describe(doing string, err error) error {
 	if err == nil {
 		return nil

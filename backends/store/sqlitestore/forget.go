@@ -16,7 +16,7 @@ import (
 // Drop implements [store.Records].
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
 	return call(ctx, s, s.erase, "drop "+p.String(), p, "", func(c *conn, part partition) (out store.DropCount, err error) {
-		if err := c.purge(s.now(), -1); err != nil { // expired sessions do not count
+		if err := c.purge(s.now(), -1); err != nil { // expired sessions are left out of the count
 			return out, err
 		}
 		var n [8]int64
@@ -44,8 +44,8 @@ func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) 
 	return call(ctx, s, s.read, "life of "+p.String(), p, "", func(c *conn, _ partition) (string, error) { return s.life(c, p) })
 }
 
-// Fence implements [store.Records]. Every write looks at the lives of all partitions that
-// its operation began in.
+// Fence implements [store.Records]. It has no work: every write looks at the lives of all
+// partitions that its operation began in.
 func (s *Store) Fence(context.Context, backends.Partition, backends.Partition) error { return nil }
 
 func (s *Store) life(c *conn, p backends.Partition) (string, error) {
@@ -69,7 +69,7 @@ func (s *Store) alive(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// newLife ends the life of a partition, and forgets those that ended long ago.
+// newLife ends the life of a partition, and drops lives that ended long ago.
 func (c *conn) newLife(p backends.Partition, now time.Time) error {
 	if err := c.exec(`DELETE FROM lives WHERE began <= ?`, now.Add(-store.KeepLives).UnixMicro()); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (c *conn) newLife(p backends.Partition, now time.Time) error {
 		p.Namespace, string(p.Kind), p.ID, now.UnixMicro())
 }
 
-// Outside says what keeps erased data that the store does not reach: see
+// Outside lists the places of erased data that are out of reach for the store: see
 // [backends.Receipt].
 func (s *Store) Outside() []string {
 	return []string{"backups and copies of " + s.path, "what the file system and the disk keep of blocks that were overwritten"}

@@ -22,17 +22,17 @@ import (
 // Memory is the path of a private database in memory, which ends with Close.
 const Memory = ":memory:"
 
-// Open opens the database file at path, creates it if it does not exist, and
-// brings its schema up to date. Its folder must exist. The path [Memory] is a
-// private database without a file. A nil cfg means the defaults.
+// Open opens the database file at path, creates a missing one, and brings its schema up
+// to date. Its folder must exist. The path [Memory] is a private database without a file.
+// A nil cfg means the defaults.
 //
-// It returns ErrInvalid for a path that can never be a database file or that holds
-// the tables of another application, ErrUnavailable for everything else that is
-// in the way: a missing folder, a file that is damaged, locked, read-only, no
-// database, or written by a newer version of this package.
+// It returns ErrInvalid for a path that can never be a database file or that holds the
+// tables of another application. It returns ErrUnavailable for every other obstacle: a
+// missing folder, or a file that is damaged, locked, read-only, no database, or written
+// by a newer version of this package.
 func Open(ctx context.Context, path string, cfg *Config) (*Store, error) {
 	s := &Store{path: path, cfg: cfg.withDefaults(), writer: make(chan *conn, 1), members: make(chan *member), reclaiming: make(chan struct{}, 1)}
-	s.freed.Store(true) // by those who had the file open before
+	s.freed.Store(true) // others may have deleted rows before
 	if err := s.open(ctx); err != nil {
 		_ = s.closeAll() // the first error is the one to report
 		return nil, s.describe("open "+path, err)
@@ -80,10 +80,10 @@ func (s *Store) open(ctx context.Context) error {
 // busySlice is how long SQLite itself waits for a lock; see retry.
 const busySlice = 50 * time.Millisecond
 
-// A group of writes changes some hundred pages: they fit into the cache of a connection, and
-// a checkpoint writes those that many groups changed once.
+// A group of writes changes some hundred pages. They fit into the cache of a connection, and
+// a checkpoint writes a page once that many groups changed.
 const (
-	walPages = 4000 // of 4 KB in the "-wal" file, from which on a commit brings them to the file
+	walPages = 4000 // of 4 KB in the "-wal" file; above this a commit brings them to the file
 	cacheKB  = 8000 // at most, in each connection
 )
 
@@ -99,15 +99,15 @@ func (s *Store) connect(ctx context.Context, busy time.Duration) (*conn, error) 
 	if s.cfg.Relaxed {
 		synchronous = "NORMAL"
 	}
-	// Another process that closes the file as its last user locks it for a moment, and
-	// SQLite does not wait for that.
+	// Another process that closes the file as its last user locks it for a moment. SQLite
+	// returns at once then.
 	return c, retry(ctx, s.deadline(), func() error {
 		return c.script(fmt.Sprintf(`PRAGMA busy_timeout = %d; PRAGMA synchronous = %s; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
 			PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = %d; PRAGMA cache_size = -%d`, busy.Milliseconds(), synchronous, walPages, cacheKB))
 	})
 }
 
-// prepareFile sets what is kept in the file itself.
+// prepareFile sets the settings that the file itself keeps.
 func (s *Store) prepareFile(ctx context.Context, c *conn) error {
 	if err := inspect(c, s.path); err != nil {
 		return err
@@ -119,8 +119,8 @@ func (s *Store) prepareFile(ctx context.Context, c *conn) error {
 	if mode != "wal" && s.path != Memory {
 		return fmt.Errorf("%w: %s: journal mode is %s, not wal: use a local disk", backends.ErrUnavailable, s.path, mode)
 	}
-	// SQLite opens a file that it may not write to: this reports it now, not at the first
-	// turn.
+	// SQLite opens a file even if it is read-only. This transaction reports that now,
+	// before the first turn.
 	err := c.transaction(ctx, "BEGIN IMMEDIATE", func() error { return migrate(c) })
 	if err == nil {
 		_, err = c.row(`SELECT id FROM identity`, nil, &s.id)
@@ -129,7 +129,7 @@ func (s *Store) prepareFile(ctx context.Context, c *conn) error {
 }
 
 // dataSource returns the URI of the path for the driver. It checks the folder first,
-// because SQLite's own errors do not say what is missing.
+// because SQLite's own errors leave open what is missing.
 func (s *Store) dataSource() (dsn string, err error) {
 	switch {
 	case s.path == Memory:
@@ -160,8 +160,8 @@ func (s *Store) dataSource() (dsn string, err error) {
 	return (&url.URL{Scheme: "file", Path: slashed, OmitHost: true}).String(), nil
 }
 
-// sameFile returns ErrUnavailable if another file or none is where the opened one was:
-// SQLite would go on with the one that it has open, which no process finds any more.
+// sameFile returns ErrUnavailable if the opened file is gone from its place. SQLite would
+// go on with the open file, which is lost for every other process.
 func (s *Store) sameFile() error {
 	if s.file == nil {
 		return nil
@@ -187,15 +187,15 @@ var version2 string
 //go:embed version3.sql
 var version3 string
 
-// ladder holds one script for each step from one schema version to the next:
-// a file of version n is brought up to date by ladder[n:].
+// ladder holds one script for each step from one schema version to the next: ladder[n:]
+// brings a file of version n up to date.
 var ladder = []string{schema, version2, version3}
 
-// applicationID marks a file as one of ours ("eino" in ASCII), so that another
-// application's database is never written to.
+// applicationID marks a file as one of ours ("eino" in ASCII), so another application's
+// database stays untouched.
 const applicationID = 0x65696e6f
 
-// header is what a file contains about itself.
+// header is a file's description of itself.
 type header struct{ app, version, tables int }
 
 func readHeader(c *conn) (header, error) {
@@ -205,8 +205,8 @@ func readHeader(c *conn) (header, error) {
 	return h, err
 }
 
-// inspect refuses a file that is another application's or newer than this code,
-// before anything of it is changed.
+// inspect refuses a file that is another application's or newer than this code, before
+// its first change.
 func inspect(c *conn, path string) error {
 	h, err := readHeader(c)
 	switch {
@@ -221,8 +221,8 @@ func inspect(c *conn, path string) error {
 	return nil
 }
 
-// migrate brings the file up to the schema of this code, inside a transaction: another
-// process may have done so meanwhile.
+// migrate brings the file up to the schema of this code. It runs inside a transaction,
+// since another process may have migrated meanwhile.
 func migrate(c *conn) error {
 	h, err := readHeader(c)
 	if err != nil || h.version >= len(ladder) {

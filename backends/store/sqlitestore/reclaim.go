@@ -15,16 +15,15 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Reclaim implements [store.Reclaimer]. SQLite overwrites each cell that it deletes, and
-// keeps older copies of cells in the unused middle of pages that it split or merged. Reclaim
-// overwrites those, and empties the "-wal" file. It reads the file once beside the other
-// calls, half of the time at most, and writes few pages at a time. Where nothing was deleted since the last
-// one, by this process or another, it does nothing. The room of deleted rows is used
-// again; [Store.Compact] makes the file smaller. Disks and file systems may keep bytes that
-// were overwritten: those are beyond SQLite.
+// Reclaim implements [store.Reclaimer]. SQLite overwrites each cell that it deletes, and keeps
+// older copies of cells in the unused middle of pages that it split or merged. Reclaim overwrites
+// those copies, and empties the "-wal" file. It reads the file once beside the other calls, half of
+// the time at most, and writes few pages at a time. It returns at once if all processes deleted
+// nothing since the last one. The room of deleted rows is used again; [Store.Compact] makes the
+// file smaller. Disks and file systems may keep overwritten bytes: SQLite cannot reach those.
 //
-// A transaction of another process or call that still reads the old state is waited for up
-// to [Config].BusyTimeout, then the error is ErrUnavailable.
+// Reclaim waits up to [Config].BusyTimeout for a transaction of another process or call
+// that still reads the old state. Then the error is ErrUnavailable.
 func (s *Store) Reclaim(ctx context.Context) (err error) {
 	if s.path == Memory {
 		return nil
@@ -46,12 +45,12 @@ func (s *Store) Reclaim(ctx context.Context) (err error) {
 }
 
 // Compact writes the file anew without unused room (VACUUM). It costs as much as writing the
-// whole file, whose room is needed twice more meanwhile, and other writers wait for it.
-// Reclaim calls it for a file of schema version 2, once: it has pages of another kind
-// (auto_vacuum) until then. Errors are those of Reclaim.
+// whole file, needs its room twice more meanwhile, and makes other writers wait. Reclaim
+// calls it once for a file of schema version 2, which has pages of another kind
+// (auto_vacuum) until then. It returns the same errors as Reclaim.
 func (s *Store) Compact(ctx context.Context) error {
 	return s.describe("compact", s.borrow(ctx, s.writer, func(c *conn) error {
-		// The file may not fit into memory.
+		// The file may be larger than memory.
 		vacuum := func() error { return c.script("PRAGMA temp_store = FILE; PRAGMA auto_vacuum = NONE; VACUUM") }
 		defer func() { _ = c.script("PRAGMA temp_store = MEMORY") }()
 		for _, step := range []func() error{c.checkpoint, vacuum, c.checkpoint} {
@@ -63,8 +62,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	}))
 }
 
-// dirty reports whether rows were deleted since it was asked last, by this Store, or perhaps
-// by others.
+// dirty reports whether this Store, or perhaps another, deleted rows since the last call.
 func (s *Store) dirty(ctx context.Context) (dirty bool, err error) {
 	err = s.borrow(ctx, s.writer, func(c *conn) error {
 		seen := s.version
@@ -138,9 +136,9 @@ func (c *conn) scrub(pages []int64) error {
 	return nil
 }
 
-// unused returns the bytes of a page between the places of its cells and the cells: nothing
-// is in there. Only pages of B-trees have them, whose first byte says so. In other pages it is
-// the highest byte of a page's number, which these files never reach.
+// unused returns the bytes of a page between the places of its cells and the cells, which are
+// empty. Only pages of B-trees have them; their first byte marks them. In other pages that
+// byte is the highest of a page's number, which these files never reach.
 func unused(number int64, page []byte) []byte {
 	head := 0
 	if number == 1 {
@@ -168,7 +166,7 @@ func unused(number int64, page []byte) []byte {
 	return page[from:to]
 }
 
-// checkpoint writes what is in the "-wal" file to the database file, and empties it.
+// checkpoint writes the content of the "-wal" file to the database file, and empties it.
 func (c *conn) checkpoint() error {
 	var busy, pages, done int
 	_, err := c.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &pages, &done)
@@ -178,7 +176,7 @@ func (c *conn) checkpoint() error {
 	return err
 }
 
-// frees reports whether a statement that changed rows may leave bytes of them.
+// frees reports whether a statement that changed rows may leave their bytes behind.
 func frees(query string) bool {
 	return strings.HasPrefix(query, "DELETE") || strings.HasPrefix(query, "UPDATE messages")
 }

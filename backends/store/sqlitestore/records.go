@@ -64,7 +64,7 @@ func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
 	return out, err
 }
 
-// do runs a statement unless one before failed. The first error stays in err.
+// do runs a statement, unless an earlier one failed. The first error stays in err.
 func (a *applier) do(query string, args ...any) {
 	if a.err = cmp.Or(a.err, a.ctx.Err()); a.err == nil {
 		a.err = a.exec(query, args...)
@@ -99,8 +99,7 @@ func (a *applier) carryOut(todo *plan.Plan) error {
 	return a.err
 }
 
-// save writes one record. A deleted one leaves a tombstone, so that indexes see that
-// it is gone.
+// save writes one record. A deleted one leaves a tombstone, so indexes see the deletion.
 func (a *applier) save(w *plan.Write, version int64) {
 	row := sealed{owner: a.part.pk, key: w.ID}
 	if w.Record == nil {
@@ -111,7 +110,7 @@ func (a *applier) save(w *plan.Write, version int64) {
 		return
 	}
 	row.text = a.encode("record "+w.ID, &w.Record.Memory)
-	if len(w.Record.Vector) > 0 { // NULL if there is none
+	if len(w.Record.Vector) > 0 { // NULL for an empty vector
 		row.data = w.Record.Vector
 	}
 	a.do(`INSERT INTO records (part, id, version, memory, vector, sum) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (part, id)
@@ -123,8 +122,8 @@ func (a *applier) save(w *plan.Write, version int64) {
 	}
 }
 
-// replay returns the results of the batch that had the key before, nil if there was
-// none. The session is returned as it is now.
+// replay returns the results of the batch that had the key before, or nil. The session is
+// returned as it is now.
 func (a *applier) replay(b *store.Batch) (*store.Applied, error) {
 	rows, err := a.rows(a.ctx, `SELECT part, key, results, version, sum FROM batches WHERE part = ? AND key = ?`, a.part.pk, b.Key)
 	if err != nil || len(rows) == 0 {
@@ -171,7 +170,7 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 	})
 }
 
-// record reads one record, nil if there is none.
+// record reads one record, nil if it is missing.
 func (c *conn) record(ctx context.Context, part int64, id string) (*store.Record, error) {
 	found, err := c.records(ctx, `part = ? AND id = ?`, part, id)
 	if err != nil {
@@ -183,8 +182,8 @@ func (c *conn) record(ctx context.Context, part int64, id string) (*store.Record
 	return &found[0], nil
 }
 
-// records reads records. Most of the time of many goes into the JSON, so that the rows are
-// read first and decoded on all processors.
+// records reads records. JSON takes most of the time of many, so the rows are read first
+// and decoded on all processors.
 func (c *conn) records(ctx context.Context, which string, args ...any) ([]store.Record, error) {
 	rows, err := c.rows(ctx, `SELECT part, id, memory, vector, sum FROM records WHERE `+which, args...)
 	if err != nil {
@@ -197,12 +196,12 @@ func (c *conn) records(ctx context.Context, which string, args ...any) ([]store.
 	})
 }
 
-// changesPage is how many records (and tombstones) a page of changes has, before
-// it is rounded up to a whole batch.
+// changesPage is how many records (and tombstones) a page of changes has, before it is
+// rounded up to a whole batch.
 const changesPage = 1000
 
-// place is how far a reader has read: in which partition, by its key, which a partition
-// that is dropped and created again does not keep, and up to which version or session there.
+// place is a reader's position: a partition by its key, and the version or session up to
+// which it has read there. A partition that is dropped and created again has another key.
 type place struct{ part, at int64 }
 
 func (c place) String() string { return fmt.Sprintf("%d.%d", c.part, c.at) }
@@ -257,7 +256,7 @@ func (c *conn) changes(ctx context.Context, part partition, since place) (*store
 	if err == nil {
 		err = inOrder(out.Records, since.at, out.Version)
 	}
-	if err != nil || since.at == 0 { // a reader who knows nothing need not remove anything
+	if err != nil || since.at == 0 { // a new reader has nothing to remove
 		return out, err
 	}
 	const query = `SELECT part, id, version, NULL, sum FROM tombstones WHERE part = ? AND version > ? AND version <= ? ORDER BY version, id`
@@ -271,8 +270,8 @@ func (c *conn) changes(ctx context.Context, part partition, since place) (*store
 	return out, err
 }
 
-// complete returns ErrUnavailable if the index that Changes reads has not all records: what
-// is made from it would pass for the whole.
+// complete returns ErrUnavailable if the index that Changes reads lacks records: an index
+// in memory would pass for the whole.
 func (c *conn) complete(part partition) error {
 	var found int64
 	_, err := c.row(`SELECT count(*) FROM records WHERE part = ? AND version > 0 AND version <= ?`, []any{part.pk, part.version}, &found)
@@ -283,7 +282,7 @@ func (c *conn) complete(part partition) error {
 }
 
 // inOrder returns ErrUnavailable if the index that Changes reads led to a row of another
-// version than its own, or to one twice.
+// version than its own, or to one row twice.
 func inOrder(page []store.Record, since, upto int64) error {
 	seen := make(map[string]bool, len(page))
 	for i := range page {
@@ -296,8 +295,8 @@ func inOrder(page []store.Record, since, upto int64) error {
 	return nil
 }
 
-// pageEnd returns the version at which a page that begins after since ends, so
-// that it has about changesPage entries and no batch is split.
+// pageEnd returns the last version of a page that begins after since. The page has about
+// changesPage entries and only whole batches.
 func (c *conn) pageEnd(part partition, since int64) (int64, error) {
 	end := part.version
 	for _, query := range []string{

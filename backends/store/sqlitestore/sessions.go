@@ -21,13 +21,13 @@ type sessionRow struct {
 	store.Session
 }
 
-// What a statement is about, of the table sessions.
+// Conditions of statements, on the table sessions.
 const (
 	byName  = `part = ? AND id = ?`
 	expired = `pk IN (SELECT pk FROM sessions WHERE expires <= ? ORDER BY expires LIMIT ?)`
 )
 
-// session reads a session of the partition, nil if there is none or it is expired.
+// session reads a session of the partition, nil if it is missing or expired.
 func (c *conn) session(part partition, session string, now time.Time) (*sessionRow, error) {
 	row, r := &sessionRow{part: part.pk}, sealed{}
 	found, err := c.row(`SELECT pk, part, id, state, NULL, sum FROM sessions WHERE part = ? AND id = ?`,
@@ -116,7 +116,7 @@ func (s *Store) Delete(ctx context.Context, p backends.Partition, session string
 		if err := c.erase(byName, part.pk, session); err != nil {
 			return nil, err
 		}
-		// Those that were put before a session's first message.
+		// These were put before the session's first message.
 		return nil, c.exec(`DELETE FROM blobs WHERE part = ? AND session = ?`, part.pk, session)
 	})
 	return err
@@ -147,7 +147,7 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, session
 	})
 }
 
-// eraseMessage reports whether there was a message to erase.
+// eraseMessage reports whether it erased a message.
 func (c *conn) eraseMessage(ctx context.Context, row *sessionRow, seq int64) (bool, error) {
 	found, err := decoded[store.Entry](ctx, c, "message", selectMessages+`seq = ?`, row.pk, seq)
 	if err != nil || len(found) == 0 || found[0].Erased {
@@ -200,7 +200,7 @@ func (c *conn) purge(now time.Time, limit int) error {
 
 // List implements [store.Sessions]. A list of all partitions goes from one to the next.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
-	within := backends.Partition{Namespace: "any", Kind: backends.PartitionUser, ID: "any"} // its row is not used
+	within := backends.Partition{Namespace: "any", Kind: backends.PartitionUser, ID: "any"} // its row stays unused
 	if q.Partition != nil {
 		within = *q.Partition
 	}
@@ -235,8 +235,9 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 	})
 }
 
-// What of a listing comes after a place: the rest of the partition, then the other ones. A
-// page needs two queries, because SQLite would search an index for the partition alone.
+// The rest of a listing after a place: the remaining sessions of the partition, then the
+// other partitions. A page needs two queries, because SQLite would search an index for the
+// partition alone.
 const (
 	theRest   = `part = ?1 AND pk > ?2`
 	theOthers = `part > ?1`
@@ -283,8 +284,8 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 	})
 }
 
-// ensureSession reads a session and creates it if it does not exist or is expired,
-// which it reports.
+// ensureSession reads a session, and creates a missing or expired one. It reports whether
+// it created one.
 func (c *conn) ensureSession(part partition, session string, scope backends.Scope, now time.Time) (*sessionRow, bool, error) {
 	if err := c.create(&part); err != nil {
 		return nil, false, err
@@ -302,7 +303,7 @@ func (c *conn) ensureSession(part partition, session string, scope backends.Scop
 }
 
 // encodeEntries returns the entries as text. Their sequence numbers, which only the
-// transaction knows, stand in a column of their own: this part need not wait for it.
+// transaction knows, have a column of their own, so encoding goes on before it.
 func encodeEntries(entries []store.Entry, now time.Time) ([]string, error) {
 	out := make([]string, len(entries))
 	for i, e := range entries {

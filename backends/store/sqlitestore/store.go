@@ -23,12 +23,12 @@ import (
 type Config struct {
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
 
-	// Relaxed waits for the disk only at checkpoints (synchronous=NORMAL), which is
-	// faster where the disk is slow. After a power cut or a crash of the operating system
-	// the last commits may be lost, so that a turn that was acknowledged is missing from
-	// the session log; the file stays consistent, and a kill of the process loses nothing.
-	// Optional. By default each commit waits for the disk (synchronous=FULL): what was
-	// acknowledged survives a power cut.
+	// Relaxed waits for the disk only at checkpoints (synchronous=NORMAL), which is faster
+	// where the disk is slow. After a power cut or a crash of the operating system the
+	// last commits may be lost: the session log may lack an acknowledged turn. The file
+	// stays consistent, and a kill of the process loses nothing. Optional. By default each
+	// commit waits for the disk (synchronous=FULL), and an acknowledged write survives a
+	// power cut.
 	Relaxed bool
 
 	// BusyTimeout is how long a call waits while another process holds the file's
@@ -81,9 +81,9 @@ type Store struct {
 	file    os.FileInfo // of the file that was opened; nil for Memory
 	db      *sql.DB
 	conns   []*conn      // every connection, also those in use
-	writer  chan *conn   // the one that writes, if it is free
+	writer  chan *conn   // the writing connection, while it is free
 	members chan *member // the calls that wait for it
-	readers chan *conn   // those that read; for Memory the writer
+	readers chan *conn   // the reading connections; for Memory the writer
 
 	reclaiming chan struct{} // full while one call reclaims
 	freed      atomic.Bool   // rows were deleted since the last Reclaim
@@ -120,7 +120,7 @@ func (s *Store) closeAll() error {
 }
 
 // call runs fn by way of s.read, s.write or s.erase with the row of p, if the names are
-// legal, and returns its result. That of a call that fails is the zero value.
+// legal, and returns its result. The result of a failed call is the zero value.
 func call[T any](ctx context.Context, s *Store, way func(context.Context, func(*conn) error) error, doing string,
 	p backends.Partition, session string, fn func(*conn, partition) (T, error),
 ) (T, error) {
@@ -146,7 +146,7 @@ func (s *Store) read(ctx context.Context, fn func(*conn) error) error {
 	return s.borrow(ctx, s.readers, func(c *conn) error { return c.transaction(ctx, "BEGIN", func() error { return fn(c) }) })
 }
 
-// write is erase for an operation that is refused if it began before a drop.
+// write is erase, except that it refuses an operation that began before a drop.
 func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
 	return s.erase(ctx, func(c *conn) error {
 		if err := s.alive(ctx, c); err != nil {
@@ -156,8 +156,8 @@ func (s *Store) write(ctx context.Context, fn func(*conn) error) error {
 	})
 }
 
-// enter begins a call: unless it fails, the store stays open until mu is unlocked for
-// reading.
+// enter begins a call. The store stays open until mu is unlocked for reading, unless
+// enter returns an error.
 func (s *Store) enter() (err error) {
 	s.mu.RLock()
 	if err = s.sameFile(); s.closed {
@@ -189,7 +189,7 @@ func (s *Store) borrow(ctx context.Context, from chan *conn, fn func(*conn) erro
 // now returns the clock's time in UTC, as it is stored.
 func (s *Store) now() time.Time { return s.cfg.Clock().UTC() }
 
-// partition is a row of the table partitions. The pk is 0 if there is none yet.
+// partition is a row of the table partitions. The pk is 0 for a new one.
 type partition struct {
 	backends.Partition
 	pk      int64
@@ -198,7 +198,7 @@ type partition struct {
 	space   store.Embedding // zero until the first vector
 }
 
-// embedding returns a copy of the partition's embedding, nil before there is one.
+// embedding returns a copy of the partition's embedding, nil before the first vector.
 func (p *partition) embedding() *store.Embedding {
 	if p.space == (store.Embedding{}) {
 		return nil
@@ -207,7 +207,7 @@ func (p *partition) embedding() *store.Embedding {
 	return &e
 }
 
-// sealed returns what the row's checksum is of.
+// sealed returns the content that the row's checksum covers.
 func (p *partition) sealed() *sealed {
 	return &sealed{owner: p.pk, key: p.String(), text: fmt.Sprintf("%d %d %q %d", p.version, p.records, p.space.Model, p.space.Dim)}
 }
@@ -225,7 +225,7 @@ func (c *conn) partition(p backends.Partition) (partition, error) {
 	return row, err
 }
 
-// create writes the row if there is none yet.
+// create writes the row if it is new.
 func (c *conn) create(row *partition) (err error) {
 	if row.pk == 0 {
 		_, err = c.row(`INSERT INTO partitions (namespace, kind, id) VALUES (?, ?, ?) RETURNING pk`,
@@ -234,18 +234,17 @@ func (c *conn) create(row *partition) (err error) {
 	return err
 }
 
-// Partitions implements [store.Records]. They come in the order in which they
-// were first written to.
+// Partitions implements [store.Records]. They come in the order of their first writes.
 func (s *Store) Partitions(ctx context.Context, namespace string, page store.Page) (*store.PartitionPage, error) {
-	// Every record has an event, and so has every tombstone. What belongs to an
-	// expired session is gone with it.
+	// Every record has an event, and so has every tombstone. The data of an expired
+	// session is gone with it.
 	const query = `SELECT pk, kind, id FROM partitions p WHERE namespace = ?1 AND pk > ?2 AND (
 		EXISTS (SELECT 1 FROM events WHERE part = p.pk)
 		OR EXISTS (SELECT 1 FROM records WHERE part = p.pk)
 		OR EXISTS (SELECT 1 FROM sessions WHERE part = p.pk AND (expires IS NULL OR expires > ?4))
 		OR EXISTS (SELECT 1 FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
 			WHERE b.part = p.pk AND (s.expires IS NULL OR s.expires > ?4))) ORDER BY pk LIMIT ?3`
-	some := backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"} // its row is not used
+	some := backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"} // its row stays unused
 	return call(ctx, s, s.read, "partitions of "+namespace, some, "", func(c *conn, _ partition) (*store.PartitionPage, error) {
 		after, err := parsePlace(page.Cursor)
 		if err != nil {
@@ -265,7 +264,7 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 	})
 }
 
-// ids reads a page of the ids that a query selects in the order of their bytes. Its
+// ids reads a page of ids that a query selects in the order of their bytes. The query's
 // arguments are the partition's key, the least id, how many, and the time.
 func (s *Store) ids(ctx context.Context, doing string, p backends.Partition, page store.Page, query string) (*store.IDPage, error) {
 	return call(ctx, s, s.read, doing+" of "+p.String(), p, "", func(c *conn, part partition) (*store.IDPage, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// must returns what a call returned that must succeed.
+// must returns the result of a call that must succeed.
 func must[T any](v T, err error) func(*env) T {
 	return func(e *env) T {
 		e.Helper()
@@ -139,7 +139,7 @@ func (e *env) blobSessions(limit int) []string { return e.idPages(e.BlobSessions
 
 // The methods below carry out a call that must fail.
 
-// fails applies a batch that must fail, and proves that it changed nothing.
+// fails applies a batch that must fail, and proves that the state stays the same.
 func (e *env) fails(target error, b *store.Batch, msg ...any) {
 	e.Helper()
 	before := e.state()
@@ -147,8 +147,8 @@ func (e *env) fails(target error, b *store.Batch, msg ...any) {
 	require.Equal(e, before, e.state(), msg...)
 }
 
-// updateFails makes an update that must fail, alone and with a batch, and proves that it
-// changed nothing.
+// updateFails makes an update that must fail, alone and with a batch, and proves that the
+// state stays the same.
 func (e *env) updateFails(target error, u *store.SessionUpdate, msg ...any) {
 	e.Helper()
 	before := e.state()
@@ -259,7 +259,7 @@ func (x *index) page() *store.ChangeSet {
 	return set
 }
 
-// follow reads pages until there are no more.
+// follow reads pages up to the last one.
 func (x *index) follow() *index {
 	x.env.Helper()
 	for x.page().More {
@@ -278,7 +278,7 @@ func (x *index) sorted() []store.Record {
 	return out
 }
 
-// state is all that can be read of a partition.
+// state is the readable state of a partition.
 type state struct {
 	Version   int64
 	Records   []store.Record

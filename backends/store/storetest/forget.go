@@ -20,7 +20,8 @@ func (e *env) begin() *env {
 	return &other
 }
 
-// forgotten fails unless every write of the handle is refused, and changes nothing.
+// forgotten fails the test unless every write of the handle is refused and the state
+// stays the same.
 func (e *env) forgotten(msg string) {
 	e.Helper()
 	before, blobs := e.state(), e.blobSessions(0)
@@ -40,7 +41,7 @@ func (e *env) forgotten(msg string) {
 	require.Equal(e, blobs, e.blobSessions(0), msg)
 }
 
-// writes fails unless each write of the handle is accepted.
+// writes fails the test unless each write of the handle is accepted.
 func (e *env) writes(id string) {
 	e.Helper()
 	e.append("s", message(id, "x"))

@@ -71,7 +71,7 @@ var invalidBehaviours = []behaviour{
 		}
 		require.Empty(e, e.partitions(0))
 	}},
-	// What is legal is checked by package store: here each kind of rule is broken once.
+	// Package store checks all rules itself: here each kind of rule is broken once.
 	{"a batch that is not legal is refused", func(e *env) {
 		with := func(change func(*store.Record)) store.Mutation {
 			r := record("a", "1")

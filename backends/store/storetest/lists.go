@@ -89,7 +89,7 @@ var listBehaviours = []behaviour{
 		for _, pending := range []bool{true, false} {
 			got := e.listing(store.SessionQuery{Partition: &e.p, Pending: pending, Page: store.Page{Limit: 7}}, func(page int) {
 				e.clock.pass(time.Millisecond)
-				for i := page % 3; i < len(want); i += 3 { // some that were listed, some that were not
+				for i := page % 3; i < len(want); i += 3 { // some of them were listed already
 					e.append(want[i], message(fmt.Sprint(pending, page), "more"))
 				}
 				e.append(fmt.Sprint("new", pending, page), message("m1", "x"))

@@ -14,9 +14,9 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// model is the contract in the plainest code: one partition in maps. What a batch or an
-// update means is decided by package plan, which has tests of its own; the property
-// test compares stores with the model.
+// model is the contract in the plainest code: one partition in maps. Package plan decides
+// the effect of a batch or an update, and has tests of its own; the property test
+// compares stores with the model.
 type model struct {
 	version  int64
 	records  map[string]*store.Record
@@ -24,7 +24,7 @@ type model struct {
 	keys     map[string]store.Applied
 	space    *store.Embedding
 	sessions map[string]*modelSession
-	blobs    map[string]map[string][]byte // by session, which need not exist
+	blobs    map[string]map[string][]byte // by session, which may begin later
 }
 
 // modelSession is a session of the model.
@@ -83,7 +83,7 @@ func (m *model) write(todo *plan.Plan) {
 	}
 }
 
-// living returns the session, nil if it does not exist or is expired.
+// living returns the session, nil if it is missing or expired.
 func (m *model) living(id string, now time.Time) *modelSession {
 	s := m.sessions[id]
 	if s != nil && !s.state.Expires.IsZero() && !now.Before(s.state.Expires) {

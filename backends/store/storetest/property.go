@@ -57,7 +57,7 @@ func (r *run) number(name string, low, high int) int {
 	return rapid.IntRange(low, high).Draw(r.rt, name)
 }
 
-// anyHandle has the next calls made by any of the handles.
+// anyHandle lets any of the handles make the next calls.
 func (r *run) anyHandle() *run {
 	r.Store = r.handles[r.number("handle", 0, len(r.handles)-1)]
 	return r
@@ -159,13 +159,13 @@ func (r *run) sameSession(want, got *store.Session) {
 	require.NotNil(r, got)
 	g, w := *got, *want
 	if len(g.Failures) == 0 && len(w.Failures) == 0 {
-		g.Failures, w.Failures = nil, nil // the contract does not tell them apart
+		g.Failures, w.Failures = nil, nil // the contract treats them alike
 	}
 	require.Equal(r, w, g)
 }
 
-// written compares what a write of a session returned. Of versions the contract says only
-// that they rise: the model takes over the store's.
+// written compares the result of a write of a session. The contract only says that
+// versions rise, so the model takes over the store's.
 func (r *run) written(want, got *store.Session) {
 	require.NotNil(r, got)
 	require.Positive(r, got.Version)
@@ -179,7 +179,7 @@ func (r *run) append() {
 	a := &store.Append{TTL: time.Duration(r.number("minutes", 0, 2)) * time.Minute, Learnt: rapid.Bool().Draw(r.rt, "learnt"),
 		Scope: backends.Scope{UserID: "ann", AgentID: r.pick("agent", "", "g")}}
 	if s := r.model.living(id, r.clock.Now()); a.TTL == 0 && s != nil && !s.state.Expires.IsZero() {
-		a.TTL = time.Minute // the contract does not say what no TTL does to a session that has one
+		a.TTL = time.Minute // the contract leaves open what a zero TTL does to a session that has one
 	}
 	for i := range r.number("messages", 0, 3) {
 		m := message(fmt.Sprint("m", r.number("message", 1, 8)), r.pick("said", "x", "y"))
@@ -251,7 +251,7 @@ func (r *run) read() {
 	require.Equal(r, r.model.read(id, g, r.clock.Now()), append([]store.Entry{}, r.env.read(id, g)...))
 }
 
-// blob puts a blob or removes one, and compares those of its session.
+// blob puts or removes a blob, and compares the blobs of its session.
 func (r *run) blob() {
 	id, name := r.sessionID(), r.pick("name", "a", "a/b", "a/c", "{d}", "é")
 	data := []byte(r.pick("data", "", "x", "yy"))
@@ -275,7 +275,7 @@ func (r *run) delete() {
 	delete(r.token, id)
 }
 
-// erase erases a few messages of a session, by numbers that it may not have.
+// erase erases a few messages of a session by their numbers, and some of them may be unknown.
 func (r *run) erase() {
 	id, seqs := r.sessionID(), []int64{int64(r.number("seq", 0, 9)), int64(r.number("another", 1, 9))}
 	n := must(r.EraseMessages(r.ctx, r.p, id, seqs...))(r.env)
@@ -291,7 +291,7 @@ func (r *run) drop() {
 		return
 	}
 	got := r.env.drop()
-	want := store.DropCount{Records: got.Records} // tombstones are not in the model
+	want := store.DropCount{Records: got.Records} // the model has no tombstones
 	for id := range r.model.sessions {
 		if s := r.model.living(id, r.clock.Now()); s != nil {
 			want.Sessions++

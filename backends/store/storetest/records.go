@@ -101,7 +101,7 @@ var recordBehaviours = []behaviour{
 		require.Equal(e, first.Version, second.Version)
 		require.NotNil(e, second.Session)
 		require.Equal(e, *e.session("s"), *second.Session)
-		// Backends find out whether a key is known by a batch that cannot succeed.
+		// Backends ask whether a key is known with a batch that cannot succeed.
 		other := must(e.Apply(e.ctx, e.p, keyed("k", expecting(store.Delete("later"), 1<<53))))(e)
 		require.True(e, other.Replayed, "the key decides, not the mutations")
 		require.Equal(e, first.Results, other.Results)

@@ -43,7 +43,7 @@ var sessionBehaviours = []behaviour{
 			require.Zero(e, entries[i].Seq, "the caller's entries stay as they are")
 			entries[i].Seq = int64(i + 1)
 		}
-		entries[3].Time = now // none given means now
+		entries[3].Time = now // a zero time means now
 		require.Equal(e, entries, e.read("s", store.Range{}))
 	}},
 	{"a write of which half was done is whole after its repeat", func(e *env) {

@@ -13,9 +13,9 @@
 //		})
 //	}
 //
-// A subtest is named by the behaviour that it proves. Nothing waits for real
-// time: the suite moves the clock of [Options]. Every test works in a namespace of
-// its own, so that the storage may be shared and need not be empty.
+// A subtest is named by the behaviour that it proves. The suite moves the clock of
+// [Options] instead of waiting. Every test works in a namespace of its own, so the
+// storage may be shared and hold other data.
 package storetest
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Options are what a store under test must be opened with.
+// Options are the settings that a store under test must be opened with.
 type Options struct {
 	Clock backends.Clock // the time that the store must use
 }
@@ -59,9 +59,9 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 	}
 }
 
-// RunShared runs the tests that two handles on one storage pass like one: each sees what
-// the other writes, and what they write at the same time is not lost. openTwo is called
-// once for each subtest.
+// RunShared runs the tests that two handles on one storage pass like one: each sees the
+// writes of the other, and writes at the same time are all kept. openTwo is called once
+// for each subtest.
 func RunShared(t *testing.T, openTwo func(t *testing.T, o Options) (a, b store.Store)) {
 	runAll(t, slices.Concat(concurrencyBehaviours, forgetBehaviours, propertyBehaviours), func(t *testing.T, o Options) []store.Store {
 		first, second := openTwo(t, o)
@@ -79,7 +79,7 @@ func runAll(t *testing.T, all []behaviour, open func(t *testing.T, o Options) []
 	}
 }
 
-// env is what a test works with: a store, its clock, and a partition of its own.
+// env is the setting of a test: a store, its clock, and a partition of its own.
 type env struct {
 	rapid.TB    // of the subtest, or of one run of the property
 	store.Store // the first handle, unless a test takes another
