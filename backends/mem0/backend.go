@@ -24,10 +24,10 @@ import (
 // Backend is mem0-style memory. Search and Add report to Eino's callbacks as component
 // Memory of type "Mem0". It is safe for concurrent use.
 //
-// The calls of [backends.Manager], Export and Import reach the partition of who speaks, and
-// with Config.Shared the facts of a workspace that is named alone. ReembedAll(ctx, namespace,
-// progress) gives all memories of a namespace vectors of the embedder after the embedding
-// model changed ([backends.ErrDimension]).
+// The calls of [backends.Manager], Export and Import reach the partition of the speaker. With
+// Config.Shared a scope that names a workspace alone reaches the facts of the workspace.
+// ReembedAll(ctx, namespace, progress) gives all memories of a namespace vectors of the embedder
+// after the embedding model changed ([backends.ErrDimension]).
 type Backend struct {
 	*manager
 	config *Config
@@ -48,9 +48,9 @@ var (
 	_ backends.Rollbacker   = (*Backend)(nil)
 )
 
-// New returns a backend. It needs no network: the model and the embedder are
-// first called when there is something to learn or to find. A configuration that
-// cannot work is [backends.ErrInvalid]. Close it: a Retention works in the background.
+// New returns a backend. It needs no network: the model and the embedder get their first call when
+// there is something to learn or to find. An unusable configuration is [backends.ErrInvalid]. Close
+// it: a Retention works in the background.
 func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	c, err := cfg.normalize()
 	if err != nil {
@@ -104,30 +104,28 @@ func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddRe
 	})
 }
 
-// Search implements [backends.Backend]. With no Kinds asked for, facts and what was said are
-// ranked together, and a turn is left out where a fact that it taught is in the answer already, or
-// where something that it taught holds no more: what holds in its place takes its score. The same
-// words by the same speaker come once. Nothing is left out for what its words resemble. Ask for
-// [backends.KindEpisode] to get every turn.
+// Search implements [backends.Backend]. With empty Kinds it ranks facts and episodes together. A
+// turn is left out if one of its facts is in the answer, or if one of its facts is past: the
+// current fact that replaced it takes its score. The same words by the same speaker come once.
+// Likeness of words never hides a hit. Ask for [backends.KindEpisode] to get every turn.
 func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	return b.traced.Search(ctx, r)
 }
 
-// Add implements [backends.Backend]. Messages of the user and the assistant are
-// learnt from; system messages, tool results, injected notes and what one agent
-// hands to another are not.
+// Add implements [backends.Backend]. It learns from messages of the user and the assistant. It
+// ignores system messages, tool results, injected notes and messages between agents.
 //
-// A model that cannot be reached is [backends.ErrUnavailable], and nothing is stored. One that
-// cannot be understood after a retry is an item that failed with [backends.ErrModel]: what was
-// said is kept as it was said. For a procedure it is an error.
+// An unreachable model is [backends.ErrUnavailable], and nothing is stored. If its answer makes no
+// sense after a retry, the response has an item that failed with [backends.ErrModel], and the
+// messages are stored as they were said. For a procedure it is an error.
 func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	return b.traced.Add(ctx, r)
 }
 
-// Remember adds a fact by hand, without a model: one that is known is
-// [backends.OutcomeUnchanged]. Its Origin.Author is "program" and it has no Role, since nobody
-// said it. change may set what else an AddRequest has, such as Metadata, Expires or another
-// Author. A blank text is ErrInvalid.
+// Remember adds a fact by hand, without a model: a known one is [backends.OutcomeUnchanged]. Its
+// Origin.Author is "program", and its Role is empty, since nobody said it. change may set other
+// fields of the AddRequest, such as Metadata, Expires or another Author. A blank text is
+// ErrInvalid.
 func (b *Backend) Remember(ctx context.Context, s backends.Scope, text string, change ...func(*backends.AddRequest)) (*backends.Item, error) {
 	r := &backends.AddRequest{Scope: s, Verbatim: true, Kind: backends.KindFact, Author: authorProgram}
 	r.Messages = []backends.Message{{Message: schema.UserMessage(text)}}
@@ -144,8 +142,8 @@ func (b *Backend) Remember(ctx context.Context, s backends.Scope, text string, c
 	return &resp.Items[0], resp.Items[0].Err
 }
 
-// Entities implements [backends.EntityLister]: of the partition that the calls of
-// [backends.Manager] reach. The model that extracts facts names what each is about.
+// Entities implements [backends.EntityLister], for the partition that the calls of
+// [backends.Manager] reach. The model that extracts facts names their entities.
 func (b *Backend) Entities(ctx context.Context, s backends.Scope) ([]backends.Entity, error) {
 	_, p, err := b.reach(ctx, s)
 	if err != nil {
@@ -159,9 +157,9 @@ func (b *Backend) Entities(ctx context.Context, s backends.Scope) ([]backends.En
 	return backends.CountEntities(slices.Values(all)), err
 }
 
-// Close implements [backends.Backend]. It ends the sweep of a Retention that is under way,
-// and stores the uses that were counted. The store and the models stay open. Calls
-// to Search and Add after it are ErrUnavailable.
+// Close implements [backends.Backend]. It ends the running sweep of a Retention, and stores the
+// counted uses. The store and the models stay open. Calls to Search and Add after it are
+// ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
 	if err := b.calls.Close(ctx); err != nil {
 		return fmt.Errorf("mem0: %w", err)
@@ -169,12 +167,11 @@ func (b *Backend) Close(ctx context.Context) error {
 	return errors.Join(b.keep.Stop(ctx), b.keep.Ranker().Close())
 }
 
-// Sessions returns the store's sessions: where a middleware keeps its log when
-// none is configured, so that what was learnt and how far the log was read are
-// one write.
+// Sessions returns the store's sessions. A middleware without a log of its own keeps its log there,
+// so that one write stores the memories and the position in the log.
 func (b *Backend) Sessions() store.Sessions { return b.config.Store }
 
-// partition returns the scope of a call and the partition that the call is confined to.
+// partition returns the scope of a call and its partition.
 func (b *Backend) partition(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
 	return b.keep.Resolve(ctx, s, backends.Scope.Speaker)
 }

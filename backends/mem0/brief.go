@@ -15,12 +15,12 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// The keys of what always applies, and of all facts.
+// The keys of standing facts, and of all facts.
 var standingKey, factKey = text.HashKey("standing"), text.HashKey("fact")
 
-// brief adds to an answer what always applies, and all that holds where it takes at most q.Brief
-// tokens: the facts, and what the user stated in turns that taught none. The filters of the search
-// hold for both. The past has no brief.
+// brief adds the standing facts to an answer. If all current facts and statements take at most
+// q.Brief tokens, it adds all of them: the facts, and statements of the user in turns without a
+// fact. The filters of the search hold for both. A search of the past has no brief.
 func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.SearchRequest, resp *backends.SearchResponse) error {
 	if q.Brief == 0 || !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded {
 		return nil
@@ -50,7 +50,7 @@ func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.S
 	return err
 }
 
-// standing returns what always applies: facts, and turns that taught none.
+// standing returns standing facts, and standing turns that taught no fact.
 func (b *Backend) standing(ctx context.Context, p backends.Partition, q *backends.SearchRequest, beside []backends.Memory) ([]*backends.Memory, error) {
 	var out []*backends.Memory
 	_, err := b.keep.Ranker().Each(ctx, p, q, standingKey, func(m *backends.Memory, _ func() bool) bool {
@@ -68,11 +68,11 @@ func (b *Backend) standing(ctx context.Context, p backends.Partition, q *backend
 	return out, err
 }
 
-// doubted is how many times the tokens of a brief are looked through: some of it taught facts that
-// hold no more.
+// doubted is how many times the tokens of a brief are looked through, since some turns taught facts
+// that are past.
 const doubted = 4
 
-// holding returns the facts that hold, then what the user stated otherwise, and whether all of it
+// holding returns the current facts, then further statements of the user, and whether all of it
 // takes at most q.Brief tokens.
 func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends.SearchRequest, beside []backends.Memory) (out []*backends.Memory, ok bool, err error) {
 	tokens, taught := 0, map[source]bool{}
@@ -113,8 +113,8 @@ func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends
 	return append(out, turns...), tokens <= q.Brief, nil
 }
 
-// untaught returns memories in the order stored without the turns that taught a fact, whether that
-// holds or not.
+// untaught returns memories in the order of storing, except the turns that taught a fact, current
+// or past.
 func (b *Backend) untaught(ctx context.Context, p backends.Partition, all []*backends.Memory) ([]*backends.Memory, error) {
 	slices.SortStableFunc(all, compareStored)
 	hits := make([]backends.Hit, len(all))
@@ -131,8 +131,8 @@ func compareStored(a, b *backends.Memory) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// asHits returns memories as the caller sees them, without those that are delicate, the same words
-// by the same speaker once.
+// asHits returns memories in the form for the caller. It drops delicate ones, and repeats of the
+// same words by the same speaker.
 func (b *Backend) asHits(ctx context.Context, p backends.Partition, s backends.Scope, all []*backends.Memory) ([]backends.Hit, error) {
 	var out []backends.Hit
 	for _, m := range all {
@@ -143,8 +143,8 @@ func (b *Backend) asHits(ctx context.Context, p backends.Partition, s backends.S
 	return b.withBefore(ctx, p, out)
 }
 
-// withoutHits returns hits without those that are among others, or have the words of one by the same
-// speaker.
+// withoutHits returns hits, except the ones that are among others or have the words of another by
+// the same speaker.
 func withoutHits(hits, others []backends.Hit) []backends.Hit {
 	ids, words := map[string]bool{}, map[string]bool{}
 	for i := range others {

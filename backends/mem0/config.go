@@ -27,100 +27,100 @@ type Profile interface {
 	Bind(k *keeper.Keeper) error
 }
 
-// Config configures a [Backend]. It is copied by [New].
+// Config configures a [Backend]. [New] copies it.
 type Config struct {
 	// Store keeps the memories. Required. It stays the caller's to close.
 	Store store.Store
 
-	// Model turns messages into facts, by one call a request. It is shown what is known, and
-	// answers what to add, what to replace and what holds no more. Optional: without one each
-	// message is stored as it was said. It is held to a JSON schema where it can be, as openai.ChatModel
-	// can; else a [model.ToolCallingChatModel] is made to answer by a tool call. One that
-	// refuses is offered the tool, and then asked for JSON in the prompt.
+	// Model turns messages into facts, by one call a request. It sees known facts, and answers
+	// which facts to add, to replace and to end. Optional. Without one each message is stored as it
+	// was said. A model that can, such as openai.ChatModel, answers by a JSON schema. Any other
+	// [model.ToolCallingChatModel] answers by a tool call. After a refusal the tool is offered
+	// without force, and then the prompt asks for JSON.
 	Model model.BaseChatModel
-	// Small says that Model is a small one, of some billion parameters: it is shown what users
-	// state and a rule of 250 tokens, and adds facts; what changed stays beside what is new. Optional.
-	// By default a model is asked so once its answers to longer questions make no sense.
+	// Small says that Model is a small one, of some billion parameters. It sees statements of users
+	// and a rule of 250 tokens, and adds facts; older versions of a fact stay beside it. Optional.
+	// By default a model is asked so once its answers to longer questions are useless.
 	Small bool
 	// ModelTimeout is how long one model call may take: some minutes for a local model.
 	// Optional. Defaults to 60 s.
 	ModelTimeout time.Duration
 
-	// PromptTokens bounds a question to Model, by estimate, for one with a small context; leave
-	// 1,000 of the context to the answer. Known facts and what was said before are cut to it, more
+	// PromptTokens bounds a question to Model, by estimate, for a model with a small context; leave
+	// 1,000 of the context to the answer. Known facts and earlier messages are cut to it. Surplus
 	// messages are divided between questions, and a long one between its sentences. Optional. At
 	// least 1,500. By default a question has room for 12,000 tokens of messages and 1,500 of facts.
 	PromptTokens int
 
 	// Embedder adds vectors to the search. Optional: lexical search alone works.
 	Embedder embedding.Embedder
-	// EmbeddingModel is the name kept with the vectors, so that two models never
+	// EmbeddingModel is the name that the store keeps with the vectors, so that two models never
 	// mix. Required with Embedder.
 	EmbeddingModel string
 
-	// Language is the language of the prompts. Optional. Defaults to that of the messages.
-	// What is remembered stays in the speaker's language.
+	// Language is the language of the prompts. Optional. Defaults to the language of the messages.
+	// Memories stay in the speaker's language.
 	Language backends.Language
 	// Instructions say what to look for, in your own words. An AddRequest with
 	// instructions of its own replaces them for its call. Optional.
 	Instructions string
 
-	// Shared has a search find the facts of the workspace that the scope names beside the
-	// person's own. They come there by [Backend.Promote] alone: what is learnt stays the
-	// person's. A scope with a workspace and neither user nor agent reaches them for
-	// Manager's calls. Optional. Defaults to false: workspaces are none of this backend's.
+	// Shared lets a search find the facts of the scope's workspace beside the person's own.
+	// [Backend.Promote] alone puts them there: learning writes to the person's partition. For
+	// Manager's calls a scope with a workspace and neither user nor agent reaches them. Optional.
+	// Defaults to false: this backend ignores workspaces.
 	Shared bool
-	// Prompt replaces all that the model is told about what to keep and what to do with it.
-	// What each field of an entry means, and Instructions, are added behind it. Optional.
-	// Defaults to prompts in English and Chinese.
+	// Prompt replaces the rules of the model for choosing and writing facts. The meaning of an
+	// entry's fields, and Instructions, follow it. Optional. Defaults to prompts in English and
+	// Chinese.
 	Prompt string
 
 	// Profile is a *profile.Profile: the call that learns facts also says which of its fields
 	// each fact fills. Optional.
 	Profile Profile
-	// Importance has that call say how much each fact matters, which becomes its Quality: see
+	// Importance lets that call say how much each fact matters, which becomes its Quality: see
 	// recall.Config.Importance. Optional.
 	Importance bool
 
-	// FactsOnly leaves out the raw turns. By default they are kept beside the
-	// facts as memories of kind episode: a fact names the turns that taught it.
+	// FactsOnly drops the raw turns. By default they stay beside the facts as memories of kind
+	// episode: a fact names the turns that taught it.
 	FactsOnly bool
-	// Recall configures the ranking. Optional. Its Records, Embedder,
-	// EmbeddingModel, Clock and Keys are filled from here.
+	// Recall configures the ranking. Optional. Its Records, Embedder, EmbeddingModel, Clock and
+	// Keys come from here.
 	Recall *recall.Config
 
-	// Describe says in words what a picture, a sound, a video or a file of a user shows, as a
-	// model that sees does: it is learnt from as if the user had said it, in brackets. An
-	// error that is backends.ErrInvalid, as a status of 400 is, skips it, and comes back with
-	// its item; any other fails the Add, which is repeated later. It must be safe for
-	// concurrent use. Optional: without it such parts are skipped.
+	// Describe puts a picture, a sound, a video or a file of a user into words, as a multimodal
+	// model does. The words are learnt as if the user had said them, in brackets. An error that is
+	// backends.ErrInvalid, such as a status of 400, skips the part and comes back with its item.
+	// Any other error fails the Add, which is repeated later. It must be safe for concurrent use.
+	// Optional. Without it such parts are skipped.
 	Describe func(context.Context, schema.MessageInputPart) (string, error)
 
-	// Confirm is asked before an Add retracts facts, such as after "forget everything", before
-	// one message supersedes more than three, and before an agent's add_memory supersedes any,
-	// unless the AddRequest has one, as that of a middleware's Config.Confirm. If it returns
-	// false, nothing is retracted, which comes back as [backends.OutcomeSkipped], and an
-	// agent's note is not stored: ErrDeclined. An error of it fails the Add, with nothing
-	// stored. Optional: without it the first three facts that a message is to end are ended.
-	// The others stay, as skipped items, and what was to replace them is added beside them.
+	// Confirm is for requests without a Confirm of their own; a middleware with Config.Confirm sets
+	// one. It is called before an Add retracts facts, such as after "forget everything", before one
+	// message supersedes more than three, and before an agent's add_memory supersedes any. If it
+	// returns false, the facts stay, which comes back as [backends.OutcomeSkipped], and an agent's
+	// note is refused: ErrDeclined. Its error fails the Add, and nothing is stored. Optional.
+	// Without it a message ends at most three facts. The others stay, as skipped items, and their
+	// replacements are added beside them.
 	Confirm backends.Confirm
 
-	// Redact is applied to every text before it is stored or shown to a model. Optional. It
-	// must be safe for concurrent use. Defaults to redact.Text, which replaces keys and
-	// passwords and keeps a person's own addresses and numbers; redact.None keeps everything.
+	// Redact changes every text before it is stored or shown to a model. Optional. It must be safe
+	// for concurrent use. Defaults to redact.Text, which replaces keys and passwords and keeps a
+	// person's own addresses and numbers; redact.None keeps everything.
 	Redact func(string) string
 
-	// Retention says what is erased when its time is over, and whether it is counted how
-	// often a memory is shown to a model. Optional. Defaults to nothing.
+	// Retention says when memories are erased. Some of its rules also count how often a model sees
+	// a memory. Optional. By default memories stay.
 	Retention *backends.Retention
-	// CountUses counts how often a memory is shown to a model, which a Retention asks for by
-	// itself: package reflect and recall.Config.Recency go by it. Optional.
+	// CountUses counts how often a memory is shown to a model; a Retention whose rules need the
+	// counts turns it on. Package reflect and recall.Config.Recency use the counts. Optional.
 	CountUses bool
 
-	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
+	// Clock tells the time. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
-	// Location is the zone in which days begin and "tomorrow" is meant, and of the times that
-	// the model is told. Optional. Defaults to UTC: set it where the users live.
+	// Location is the zone in which days begin and "tomorrow" is meant, and the zone of times in
+	// prompts. Optional. Defaults to UTC: set it to the home of the users.
 	Location *time.Location
 }
 
@@ -145,8 +145,8 @@ const (
 	defaultRoom = 12_000
 )
 
-// room returns how many tokens of known facts and of messages a question has room for, and into how
-// many questions one Add is divided at most.
+// room returns how many tokens of known facts and of messages a question has room for, and the
+// greatest number of questions of one Add.
 func (c *Config) room() (known, messages, questions int) {
 	if c.PromptTokens == 0 {
 		return knownTokens, defaultRoom, maxQuestions
@@ -157,7 +157,7 @@ func (c *Config) room() (known, messages, questions int) {
 	return known, messages, maxQuestions * defaultRoom / messages
 }
 
-// newKeeper builds what keeps the memories, and the ranking over its store.
+// newKeeper builds the keeper of the memories, and the ranking over its store.
 func (c *Config) newKeeper(ctx context.Context) (*keeper.Keeper, error) {
 	rc := recall.Config{}
 	if c.Recall != nil {

@@ -22,18 +22,18 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// passageTokens is the longest passage: what embedding models take as a whole. Longer ones are
+// passageTokens is the longest passage, which embedding models take as a whole. Longer ones are
 // divided between sentences.
 const passageTokens = 1000
 
-// The keys in the metadata of Eino's documents of where they come from, as its loaders and
-// parsers write them, the first that is there.
+// The metadata keys in which the loaders and parsers of Eino write a document's origin; the first
+// one present counts.
 var (
 	sourceKeys = []string{backends.MetaSource, "_source", "_file_name", "file_name", "url"}
 	pageKeys   = []string{backends.MetaPage, "_page", "page_number"}
 )
 
-// passages returns what is to be stored of the documents of a request, by their sources.
+// passages returns the records of a request's documents, by their sources.
 func (b *Backend) passages(c *reconcile.Call) (map[string][]*store.Record, error) {
 	out, taken := map[string][]*store.Record{}, map[string]bool{}
 	add := func(said string, of map[string]any) error {
@@ -97,8 +97,8 @@ func first(keys []string, of ...map[string]any) string {
 	return ""
 }
 
-// addDocuments stores the documents of a request, in one atomic write: each replaces what is
-// there of its source. What is the same stays, with its vector.
+// addDocuments stores the documents of a request, in one atomic write: each replaces the former
+// passages of its source. Equal passages stay, with their vectors.
 func (b *Backend) addDocuments(ctx context.Context, c *reconcile.Call) (resp *backends.AddResponse, err error) {
 	sources, err := b.passages(c)
 	if err != nil {

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	maxQuestions = 32    // that one Add takes, of 12,000 tokens or 50 messages each: what a batch of the log has time for
-	knownTokens  = 1_500 // of known facts that a model is shown
+	maxQuestions = 32    // of one Add, with 12,000 tokens or 50 messages each: a batch of the log has time for them
+	knownTokens  = 1_500 // of known facts that a model sees
 
-	authorVerbatim = "verbatim" // of memories that no model wrote
-	authorProgram  = "program"  // of what Remember adds
+	authorVerbatim = "verbatim" // of memories written without a model
+	authorProgram  = "program"  // of Remember's facts
 )
 
 // add learns from a request.
@@ -48,7 +48,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	if r.Kind == backends.KindDocument {
 		return b.addDocuments(ctx, call)
 	}
-	if r.Verbatim || b.config.Model == nil { // it waits for no model
+	if r.Verbatim || b.config.Model == nil { // it needs no model call
 		if err := verbatim(call); err != nil {
 			return nil, err
 		}
@@ -57,9 +57,9 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	return call.Learn(ctx, func(ctx context.Context) error { return b.decide(ctx, call) })
 }
 
-// verbatim decides to store what was said as it was said, one memory a message. It is an
-// episode unless the request asks for facts or names an author: what is written down on
-// purpose is a statement, and not something that was said.
+// verbatim decides to store messages as they were said, one memory each. They are episodes unless
+// the request asks for facts or names an author: deliberate notes are statements rather than
+// speech.
 func verbatim(c *reconcile.Call) error {
 	kind := c.Kind
 	switch kind {
@@ -79,7 +79,7 @@ func verbatim(c *reconcile.Call) error {
 	}
 	for _, u := range c.Said() {
 		m := c.Verbatim(kind, u, authorVerbatim)
-		if c.Author != "" && u.Role == string(schema.User) { // who writes it down is not the user
+		if c.Author != "" && u.Role == string(schema.User) { // the author is not the user
 			m.Origin.Role = ""
 		}
 		c.Add(m)
@@ -105,7 +105,7 @@ func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 		return err
 	}
 	c.KeepNotes()
-	quiet := b.config.FactsOnly || c.Author != "" // what an author writes down was not said
+	quiet := b.config.FactsOnly || c.Author != "" // an author's notes are not speech
 	if c.Author == backends.AuthorAgent || quiet && len(c.Unlearnt(authorVerbatim)) == 0 {
 		return nil
 	}
@@ -113,9 +113,9 @@ func (b *Backend) decide(ctx context.Context, c *reconcile.Call) error {
 	return nil
 }
 
-// idle reports whether there is nothing to ask the model. Who tells it in their own words what to
-// look for may look for questions, too. What an assistant says counts where no episode keeps it,
-// and in an agent's own memory.
+// idle reports whether there is nothing to ask the model. A program with instructions of its own
+// may look for questions, too. An assistant's words count where they leave no episode, and in an
+// agent's own memory.
 func (b *Backend) idle(ctx context.Context, c *reconcile.Call) (bool, error) {
 	if b.config.Prompt+b.config.Instructions+c.Instructions != "" {
 		return false, nil
@@ -131,7 +131,7 @@ func (b *Backend) ask(ctx context.Context, c *reconcile.Call) error {
 	})
 }
 
-// asked returns how facts are asked for: with what the configuration wants to know of each.
+// asked returns the form of a question for facts, with the details that the configuration asks for.
 func (b *Backend) asked() func(context.Context, *ask.Run, *ask.Question, func([]reconcile.Operation) error) ([]reconcile.Operation, []ask.Bad, error) {
 	if b.config.Profile != nil || b.config.Importance {
 		return reconcile.Asked[operations[detailedOperation]]
@@ -139,8 +139,8 @@ func (b *Backend) asked() func(context.Context, *ask.Run, *ask.Question, func([]
 	return reconcile.Asked[operations[operation]]
 }
 
-// complete puts into a fact what the model said of it beside its text: since when it holds, how
-// much it matters, and the field of the profile that it fills.
+// complete adds details of the answer to a fact: its beginning, its importance, and the field of
+// the profile that it fills.
 func (b *Backend) complete(m *backends.Memory, op *reconcile.Operation) error {
 	m.Valid = op.Since
 	if day := op.Since.Format(time.DateOnly); !op.Since.IsZero() && op.Since.Equal(text.Time(day, time.UTC)) { // a day begins in its zone
@@ -160,8 +160,8 @@ func (b *Backend) complete(m *backends.Memory, op *reconcile.Operation) error {
 	return err
 }
 
-// mostImportant is the highest importance: those of Generative Agents (Park et al., UIST 2023)
-// are from 1 to 10.
+// mostImportant is the highest importance: Generative Agents (Park et al., UIST 2023) rate from 1
+// to 10.
 const mostImportant = 10
 
 // system puts the fixed part of a question together. A program's own Prompt replaces rules and task.
@@ -206,8 +206,8 @@ type operation struct {
 	Rest map[string]any `json:"-"`
 }
 
-// names are what a fact is about. They are extra: what is no name is left out, and is no
-// reason to refuse the fact.
+// names are the entities of a fact. They are optional: malformed ones are dropped, and the fact
+// stays.
 type names []string
 
 // Decode implements the decoding of package ask: of names, and of objects with a name.
@@ -233,7 +233,7 @@ func (o *operation) Check() error {
 	return errors.Join(err, reconcile.Echo(o.Rest))
 }
 
-// detailedOperation is an operation of which the program wants to know more.
+// detailedOperation is an operation with further details for the program.
 type detailedOperation struct {
 	operation
 	Importance int          `json:"importance,omitempty" jsonschema_description:"1 to 10"`
@@ -241,7 +241,7 @@ type detailedOperation struct {
 	Value      fields.Value `json:"value,omitempty" jsonschema_description:"of the field: a text, or JSON"`
 }
 
-// decoded returns an entry as the engine takes it.
+// decoded returns an entry in the form for the engine.
 func (o *operation) decoded() reconcile.Operation {
 	verb, _ := reconcile.VerbOf(o.Op)
 	return reconcile.Operation{
@@ -256,7 +256,7 @@ func (o *detailedOperation) decoded() reconcile.Operation {
 	return out
 }
 
-// Decoded returns the operations, nil if the answer has no list.
+// Decoded returns the operations, or nil if the answer lacks a list.
 func (o *operations[E]) Decoded() (out []reconcile.Operation) {
 	if o.Operations != nil {
 		out = make([]reconcile.Operation, len(o.Operations))

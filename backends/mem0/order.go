@@ -15,18 +15,18 @@ import (
 	"github.com/einomem/einomem/internal/speech"
 )
 
-// currentFirst puts what a reader should take as current before what it may contradict. The
-// order stays but for two statements of one part of which the one behind answers the query
-// as well, by its words:
+// currentFirst puts current statements before ones that they may contradict. The order stays except
+// between two of one kind. There the one behind comes forward if it answers the query as well, by
+// its words, and
 //
-//   - that states something, before a question or what only repeats;
-//   - of the person or the relative whom the query names, before one of another;
-//   - that replaced another one, of two facts;
-//   - that a user said before what the assistant did, and else the later one. Half of the
+//   - states something, where the other asks or only repeats;
+//   - is about the person or the relative whom the query names, and the other about another;
+//   - replaced another fact, of two facts;
+//   - comes from a user and the other from the assistant, or else is the later one. Half of the
 //     words are enough where it says that something changed.
 //
-// None comes forward but from the foremost places: what stands further behind often shares one
-// word with the query, and would push the answer out of a note.
+// Only the foremost places take part: a statement further behind often shares one word with the
+// query, and would push the answer out of a note.
 func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit {
 	all := hits
 	hits = slices.Clone(hits[:min(len(hits), foremost)])
@@ -78,11 +78,11 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 type glance struct {
 	answers      map[string]bool // words of the query
 	subject      string
-	other, named bool // it is about another one than the query, or said by whom that names
+	other, named bool // it is about another one than the query, or its speaker is named there
 }
 
-// foremost is measured on LoCoMo: of the evidence 82.6 % are in a note of 1,000 tokens, and
-// 70.2 % where all come forward.
+// foremost is measured on LoCoMo: a note of 1,000 tokens has 82.6 % of the evidence, and 70.2 % if
+// all come forward.
 const foremost = 5
 
 // answersAsWell reports whether a hit with some words of a query answers it as well as one

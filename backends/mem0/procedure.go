@@ -20,12 +20,12 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// stepRunes is how much of each message is shown for a procedure, at most.
+// stepRunes is how much of each message a procedure's question shows, at most.
 const stepRunes = 6000
 
-// procedure decides to write down what the agent did as one memory, in the words of the
-// model. Unlike a fact it needs the tool calls and their results; the model is shown them,
-// and they are stored only as far as it writes them down.
+// procedure decides to write down the agent's work as one memory, in the words of the model. Unlike
+// a fact it needs the tool calls and their results: the model sees them, and the store gets only
+// the parts that it writes down.
 func (b *Backend) procedure(ctx context.Context, c *reconcile.Call) error {
 	lines, err := b.trajectory(c)
 	if err != nil || len(lines) == 0 {
@@ -49,7 +49,7 @@ func (b *Backend) procedure(ctx context.Context, c *reconcile.Call) error {
 	return nil
 }
 
-// trajectory renders everything that was said and done, without system messages and notes.
+// trajectory renders all words and actions, except for system messages and notes.
 func (b *Backend) trajectory(c *reconcile.Call) ([]reconcile.Line, error) {
 	if c.Scope.AgentID == "" {
 		return nil, fmt.Errorf("mem0: a procedure: %w: needs Scope.AgentID, the agent that did it", backends.ErrInvalid)

@@ -5,14 +5,14 @@ package mem0
 
 import "github.com/einomem/einomem/backends"
 
-// promptSet is every text that a model is shown, in one language. The fixed part
-// of a question (rules, task and the form of the answer) stays below 700 tokens, and is the same
-// for every question of a language.
+// promptSet is every text for a model, in one language. The fixed part of a question (rules, task
+// and the form of the answer) stays below 700 tokens, and is the same for every question of a
+// language.
 type promptSet struct {
-	rules     string // what is worth remembering, and how it is written
+	rules     string // what is worth remembering, and how to write it
 	entry     string // the fields of an entry, also behind a program's own Prompt
 	agent     string // instead of the user's view, for an agent's own memory
-	notes     string // where the messages were written down on purpose
+	notes     string // for deliberate notes
 	task      string // which operations there are
 	procedure string // the whole task of a procedure
 	instruct  string // heading of the caller's instructions

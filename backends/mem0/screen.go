@@ -14,22 +14,22 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// screening decides which hits of a search are shown. A hit is left out for what it is, and
-// never for what its words resemble:
+// screening decides which hits of a search are shown. It hides a hit by its identity, never by the
+// likeness of its words:
 //
-//   - A turn gives its place and its score to the facts that it taught, where they are hits.
-//   - A turn of which something holds no more gives them to what holds in its place. Where
-//     nothing does, because it was retracted or deleted, the turn is left out. Where the request
-//     does not want what holds, the turn stays, and Hit.Ended says since when.
+//   - A turn gives its place and its score to the facts that it taught, if they are hits.
+//   - If a part of a turn is past, the turn gives them to the current facts in its place. If there
+//     is none, after a retraction or a deletion, the turn is left out. If the request excludes
+//     the current facts, the turn stays, and Hit.Ended gives the time.
 //   - Of hits with the same words by the same speaker one is shown.
 //
-// A search for the past, by AsOf, KnownAt or IncludeSuperseded, finds all but the turns for which
-// facts among the hits stand.
+// A search for the past, by AsOf, KnownAt or IncludeSuperseded, finds all turns except the ones
+// whose facts are among the hits.
 type screening struct {
 	past   bool
 	isHit  map[string]bool
 	taught map[source][]*backends.Memory
-	held   map[string]*backends.Memory // what facts that hold no more were superseded by, by id
+	held   map[string]*backends.Memory // successors of past facts, by id
 	wanted func(*backends.Memory) bool
 
 	shown  []backends.Hit
@@ -61,7 +61,7 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	return b.withBefore(ctx, p, s.shown)
 }
 
-// taughtBy returns what each message of the turns among the hits taught.
+// taughtBy returns the facts that each message of the turns among the hits taught.
 func (b *Backend) taughtBy(ctx context.Context, p backends.Partition, hits []backends.Hit) (map[source][]*backends.Memory, error) {
 	var keys []string
 	for i := range hits {
@@ -84,7 +84,7 @@ func (b *Backend) taughtBy(ctx context.Context, p backends.Partition, hits []bac
 	return taught, err
 }
 
-// successors returns what superseded the facts that hold no more, and what superseded that.
+// successors returns the memories that superseded past facts, directly or in a chain.
 func (b *Backend) successors(ctx context.Context, p backends.Partition, taught map[source][]*backends.Memory) (map[string]*backends.Memory, error) {
 	held := map[string]*backends.Memory{}
 	var ids []string
@@ -110,7 +110,7 @@ func (b *Backend) successors(ctx context.Context, p backends.Partition, taught m
 	}
 }
 
-// show shows a hit, or what stands in its place.
+// show shows a hit, or its heirs.
 func (s *screening) show(h *backends.Hit) {
 	heirs, ended := s.heirsOf(h)
 	if !ended {
@@ -127,15 +127,15 @@ func (s *screening) show(h *backends.Hit) {
 	}
 }
 
-// heirsOf returns the wanted facts that hold of what a turn taught, or in its place, and whether
-// any of it holds no more. It sets the Ended of a turn whose heirs are not wanted.
+// heirsOf returns the wanted current facts of a turn, or their successors, and whether any fact of
+// the turn is past. It sets the Ended of a turn whose heirs are unwanted.
 func (s *screening) heirsOf(h *backends.Hit) (heirs []*backends.Memory, ended bool) {
 	if h.Kind != backends.KindEpisode {
 		return nil, false
 	}
 	for _, id := range h.Origin.MessageIDs {
 		for _, m := range s.taught[source{h.Origin.Session, id}] {
-			if m.Merged() { // what it was merged into says no more
+			if m.Merged() { // its survivor says the same
 				continue
 			}
 			heir, gone := s.heir(m), !s.past && !m.Active()
@@ -152,8 +152,8 @@ func (s *screening) heirsOf(h *backends.Hit) (heirs []*backends.Memory, ended bo
 	return heirs, ended
 }
 
-// heir returns the fact that holds in the place of m, m where it holds itself, and nil where
-// nothing does. In the past m stands for itself.
+// heir returns the current fact for m: m itself, its successor, or nil. In a search for the past m
+// stands for itself.
 func (s *screening) heir(m *backends.Memory) *backends.Memory {
 	for range len(s.held) + 1 {
 		if s.past || m == nil || m.Active() {
@@ -164,9 +164,9 @@ func (s *screening) heir(m *backends.Memory) *backends.Memory {
 	return nil
 }
 
-// place shows a memory behind the others. One that is shown already, or whose words are, by the
-// same speaker, keeps its place, with the higher score; of two memories the fact stays, or else the
-// newer.
+// place shows a memory behind the others. If it is shown already, or its words are, by the same
+// speaker, the older entry keeps its place, with the higher score. Of two memories the fact stays,
+// or else the newer.
 func (s *screening) place(h *backends.Hit) {
 	said := wordsBy(h)
 	at, ok := s.placed[h.ID]
@@ -188,8 +188,8 @@ func (s *screening) place(h *backends.Hit) {
 	s.placed[h.ID], s.said[said] = at, at
 }
 
-// wordsBy returns the words of a fact or a turn with who said them, as far as two need to be told
-// apart; nothing for other memories.
+// wordsBy returns the words and the speaker of a fact or a turn, as the key of equal ones; it is
+// empty for other memories.
 func wordsBy(h *backends.Hit) string {
 	if h.Kind != backends.KindFact && h.Kind != backends.KindEpisode || !h.Ended.IsZero() {
 		return ""
@@ -201,7 +201,7 @@ func wordsBy(h *backends.Hit) string {
 	return speaker + "\x00" + text.Fold(h.Text)
 }
 
-// withBefore returns hits with what they replaced, and since when they hold no more.
+// withBefore adds to hits the memories that they replaced, and the times of their ends.
 func (b *Backend) withBefore(ctx context.Context, p backends.Partition, hits []backends.Hit) ([]backends.Hit, error) {
 	var ids []string
 	for i := range hits {

@@ -45,8 +45,8 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	return resp, err
 }
 
-// beside returns what a search may find of what is not learnt yet: nothing of a turn that is silent
-// or asks to forget something, and redacted as what is stored is.
+// beside returns the unlearnt messages that a search may find, redacted like stored ones. It leaves
+// out silent turns, and turns that ask to forget something.
 func (b *Backend) beside(ctx context.Context, p backends.Partition, said []backends.Memory) ([]backends.Memory, error) {
 	origins, wish := make([]backends.Origin, len(said)), map[source]bool{}
 	for i := range said {
@@ -83,7 +83,7 @@ func (b *Backend) searchOne(ctx context.Context, p backends.Partition, r *backen
 	}
 	k := cmp.Or(q.TopK, defaultTopK)
 	for room := k + k/3 + few; ; room *= 2 { // for what others stand for
-		if 0 < k && k <= maxTopK { // others are recall's to refuse
+		if 0 < k && k <= maxTopK { // recall refuses others
 			q.TopK = min(maxTopK, room)
 		}
 		resp, err := b.keep.Search(ctx, p, &q)
@@ -101,12 +101,11 @@ func (b *Backend) searchOne(ctx context.Context, p backends.Partition, r *backen
 	}
 }
 
-// few is how many hits more than asked for a search ranks at least, and beside them a third of as many
-// as were asked for.
+// few is the least number of surplus hits that a search ranks, beside a third of TopK.
 const few = 6
 
-// standsFor is how many messages a fact may name and still stand for them in an
-// answer. One that names more sums them up, or could not say which they were.
+// standsFor is how many messages a fact may name and still stand for them in an answer. A fact that
+// names more sums them up, or names them at random.
 const standsFor = 4
 
 // source names a turn's message: message ids are unique in their session.
@@ -126,8 +125,8 @@ func sourcesOf(m *backends.Memory) []source {
 	return sources
 }
 
-// keysOf returns the keys by which the ranking finds a memory: those of the keeper, for a
-// fact the messages that it stands for.
+// keysOf returns the keys by which the ranking finds a memory: the keeper's, and for a fact the
+// messages that it stands for.
 func keysOf(m *backends.Memory) []string {
 	keys := keeper.Keys(m)
 	if fields.Filled(m) != nil {

@@ -19,16 +19,14 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Promote shares one fact of a person with the workspace that the scope names, and returns
-// it as the workspace holds it. Who said it stays visible: the copy keeps its origin, with
-// the user's id as the speaker, and Scope.UserID. Secrets in it are
-// redacted. The person's own fact stays as it is, and their searches find it once. The copy
-// of a fact that changes stays: delete it, and promote the fact that replaced it. A repeat
-// changes nothing.
+// Promote shares one fact of a person with the workspace that the scope names, and returns the
+// copy. The speaker stays visible: the copy keeps its origin, with the user's id as the speaker,
+// and Scope.UserID. Secrets in it are redacted. The person's own fact stays as it is, and their
+// searches find it once. A change of the fact leaves the copy alone: delete it, and promote the new
+// fact. A repeat changes nothing.
 //
-// Errors: ErrInvalid without Config.Shared, and for a memory that is no fact or holds no
-// more; ErrNoScope where the scope lacks the person or the workspace; ErrNotFound for an
-// id of another partition.
+// Errors: ErrInvalid without Config.Shared, and for a memory that is past or not a fact; ErrNoScope
+// where the scope lacks the person or the workspace; ErrNotFound for an id of another partition.
 func (b *Backend) Promote(ctx context.Context, s backends.Scope, id string) (*backends.Memory, error) {
 	return keeper.Call(ctx, b.keep, &b.calls, &backends.GetRequest{Scope: s, ID: id}, b.promote)
 }
@@ -60,7 +58,7 @@ func (b *Backend) promote(ctx context.Context, r *backends.GetRequest) (*backend
 	put.Expect, put.Actor, put.Role = store.MustNotExist, rec.Origin.Author, rec.Origin.Role
 	applied, err := b.keep.Commit(ctx, team, &store.Batch{Mutations: []store.Mutation{put}}, nil)
 	switch {
-	case errors.Is(err, backends.ErrConflict): // it was promoted before
+	case errors.Is(err, backends.ErrConflict): // it is a repeat
 		return b.keep.Get(ctx, team, rec.ID)
 	case err != nil:
 		return nil, err
@@ -69,12 +67,12 @@ func (b *Backend) promote(ctx context.Context, r *backends.GetRequest) (*backend
 	return &rec.Memory, nil
 }
 
-// copyFor returns a person's fact as the workspace holds it.
+// copyFor returns the workspace's copy of a person's fact.
 func (b *Backend) copyFor(p, team backends.Partition, m *backends.Memory) backends.Memory {
 	c := m.Clone()
 	c.ID, c.Text = copyID(p, team, m.ID), redact.Text(m.Text)
 	c.Scope.Workspace = team.ID
-	c.Origin.Speaker = cmp.Or(backends.SpeakerName(p.ID), "member") // whoever else is named in it
+	c.Origin.Speaker = cmp.Or(backends.SpeakerName(p.ID), "member") // however many names its text has
 	c.Metadata, _ = redact.Value(c.Metadata, redact.Text).(map[string]any)
 	keeper.SetMeta(&c, backends.MetaPromotedFrom, m.ID)
 	c.Supersedes, c.Version = "", 0
@@ -83,13 +81,13 @@ func (b *Backend) copyFor(p, team backends.Partition, m *backends.Memory) backen
 	return c
 }
 
-// copyID is the id that a person's fact has in a workspace.
+// copyID is the id of a person's fact in a workspace.
 func copyID(p, team backends.Partition, id string) string {
 	return keeper.ContentID(team, backends.KindFact, p.String(), id)
 }
 
-// reach returns the scope of a call about memories, and the partition that it is confined
-// to: that of who speaks, and with Config.Shared the workspace that is named alone.
+// reach returns the scope of a call about memories, and its partition: the speaker's, or with
+// Config.Shared the workspace of a scope that names it alone.
 func (b *Backend) reach(ctx context.Context, s backends.Scope) (backends.Scope, backends.Partition, error) {
 	return b.keep.Resolve(ctx, s, func(s backends.Scope) (backends.Partition, error) {
 		if b.config.Shared && s.UserID == "" && s.AgentID == "" {
@@ -99,7 +97,7 @@ func (b *Backend) reach(ctx context.Context, s backends.Scope) (backends.Scope, 
 	})
 }
 
-// places is reach for the manager. What else is in a workspace is other backends'.
+// places is reach for the manager. Other memories of a workspace belong to other backends.
 func (b *Backend) places(ctx context.Context, s backends.Scope) ([]keeper.Place, error) {
 	_, p, err := b.reach(ctx, s)
 	place := keeper.Place{Partition: p}
@@ -113,8 +111,8 @@ func (b *Backend) places(ctx context.Context, s backends.Scope) ([]keeper.Place,
 	return []keeper.Place{place}, nil
 }
 
-// searchShared searches a person's partition and beside it the facts of the workspace that
-// the scope names. A workspace that cannot be read leaves the person's own.
+// searchShared searches a person's partition and beside it the facts of the workspace that the
+// scope names. If the workspace fails, the person's own memories answer.
 func (b *Backend) searchShared(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
 	team, err := keeper.Workspace(q.Scope)
 	kinds := slices.DeleteFunc([]backends.Kind{backends.KindFact, backends.KindDocument}, func(k backends.Kind) bool {
@@ -170,8 +168,8 @@ func (b *Backend) searchFacts(ctx context.Context, team backends.Partition, q *b
 	return resp, b.brief(ctx, team, q, resp)
 }
 
-// ofOthers returns the hits of a workspace that are no copies of what the person's own
-// partition holds, each text once, and none that a hit there says.
+// ofOthers returns the hits of a workspace that are new to the person: copies of the person's own
+// facts are left out, and texts among their hits. Each text comes once.
 func (b *Backend) ofOthers(ctx context.Context, p backends.Partition, own, shared []backends.Hit) ([]backends.Hit, error) {
 	shown := map[string]bool{}
 	for i := range own {
