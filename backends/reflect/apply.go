@@ -19,25 +19,25 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Applied is what became of a plan that was applied or taken back.
+// Applied is the outcome of Apply or Undo.
 type Applied struct {
 	Plan string `json:"plan"`
-	Done int    `json:"done"` // operations that were carried out; of Undo memories that are as they were
-	// Conflicts say what was not done because a memory changed meanwhile.
+	Done int    `json:"done"` // operations carried out; for Undo, restored memories
+	// Conflicts name the operations that were skipped because a memory changed meanwhile.
 	Conflicts []string `json:"conflicts,omitempty"`
-	Replayed  bool     `json:"replayed,omitempty"` // the plan was applied before, and nothing was done
+	Replayed  bool     `json:"replayed,omitempty"` // the plan was applied before, and the call did nothing
 }
 
 const (
 	author = "reflect"
-	// ofEvidence is how sure an insight is, as a share of the least sure memory that it rests on.
+	// ofEvidence is the certainty of an insight, as a share of its least certain evidence.
 	ofEvidence = 0.8
 )
 
-// Apply carries a plan out, in one atomic write. Where a memory changed since the draft it
-// returns ErrConflict and writes nothing; with partly it carries out the operations that such a
-// memory is no part of. What is copied to a workspace comes after that write: a call that
-// failed there may be repeated. A plan is applied once: a repeat does nothing.
+// Apply carries a plan out, in one atomic write. If a memory changed since the draft it returns
+// ErrConflict and writes nothing. With partly it carries out the operations without such a memory.
+// Copies to a workspace come after that write: repeat a call that failed there. A plan is applied
+// once: a repeat does nothing.
 func (r *Reflector) Apply(ctx context.Context, p *Plan, partly bool) (_ *Applied, err error) {
 	defer work.Recover("reflect", &err)
 	if p == nil {
@@ -69,13 +69,13 @@ type application struct {
 	*Reflector
 	keep    *keeper.Keeper
 	now     time.Time
-	held    map[string]*store.Record // as they are
+	held    map[string]*store.Record // by id, in their present state
 	edits   map[string]*edit
-	changed error // what has conflicts
+	changed error // the conflicts
 	done    *Applied
 }
 
-// edit is a memory that the plan changes or adds, and by what.
+// edit is a memory that the plan changes or adds, with the operation.
 type edit struct {
 	store.Record
 	by *Operation
@@ -117,7 +117,7 @@ func (a *application) apply(ctx context.Context, partly bool) error {
 	return err
 }
 
-// batch writes the edits, each over the memory as it was read.
+// batch writes the edits, each over the version that was read.
 func (a *application) batch(key string) *store.Batch {
 	b := &store.Batch{Key: key}
 	for _, id := range slices.Sorted(maps.Keys(a.edits)) {
@@ -135,7 +135,7 @@ func (a *application) batch(key string) *store.Batch {
 	return b
 }
 
-// edit returns a memory to be changed by an operation.
+// edit returns a copy of a memory for an operation to change.
 func (a *application) edit(s *Seen, by *Operation) *backends.Memory {
 	before := a.held[s.ID]
 	a.edits[s.ID] = &edit{store.Record{Memory: before.Clone(), Vector: before.Vector}, by}
@@ -149,7 +149,7 @@ func (a *application) add(m backends.Memory, by *Operation) *backends.Memory {
 	return &a.edits[m.ID].Memory
 }
 
-// operation prepares one operation; after ErrConflict nothing of it is.
+// operation prepares one operation; after ErrConflict none of it is prepared.
 func (a *application) operation(ctx context.Context, o *Operation) error {
 	for _, s := range o.seen() {
 		if r := a.held[s.ID]; r == nil && s.Version != 0 || r != nil && !s.is(&r.Memory) {
@@ -187,7 +187,7 @@ func (a *application) operation(ctx context.Context, o *Operation) error {
 	return nil
 }
 
-// change does to one memory what the operation says of it alone.
+// change makes the operation's change to one memory alone.
 func (o *Operation) change(m *backends.Memory, now time.Time) {
 	m.Updated = now
 	switch o.Op {
@@ -204,8 +204,8 @@ func (o *Operation) change(m *backends.Memory, now time.Time) {
 	}
 }
 
-// giveWay hides the changed memories behind one that says what they said, or that holds in
-// their place. It gets their counts, as far as they are lessons.
+// giveWay hides the changed memories behind one that says the same or replaces them. It gets their
+// counts, as far as they are lessons.
 func (a *application) giveWay(o *Operation, to *backends.Memory) {
 	for i := range o.Changes {
 		m := a.edit(&o.Changes[i], o)
@@ -222,7 +222,7 @@ func (a *application) giveWay(o *Operation, to *backends.Memory) {
 	keeper.Count(to, keeper.MetaCorroborated, float64(o.Votes))
 }
 
-// rewritten returns a new memory that says in other words what one says.
+// rewritten returns a new memory that says the same in other words.
 func (a *application) rewritten(o *Operation) *backends.Memory {
 	before := a.held[o.Changes[0].ID]
 	m := before.Clone()
@@ -233,7 +233,7 @@ func (a *application) rewritten(o *Operation) *backends.Memory {
 	return a.add(m, o)
 }
 
-// insight adds what memories show.
+// insight adds the conclusion of several memories.
 func (a *application) insight(o *Operation) {
 	first := &a.held[o.Evidence[0].ID].Memory
 	quality, agent := 1.0, first.Scope.AgentID
@@ -259,7 +259,8 @@ func (a *application) insight(o *Operation) {
 	a.add(m, o)
 }
 
-// editBlock gives a core block its text. It is forgotten with any of what it may repeat.
+// editBlock gives a core block its text. Forgetting any of the memories that it may repeat also
+// forgets it.
 func (a *application) editBlock(ctx context.Context, o *Operation) error {
 	if a.Blocks == nil {
 		return fmt.Errorf("%w: Config.Blocks is not set", backends.ErrInvalid)
@@ -281,8 +282,8 @@ func (a *application) editBlock(ctx context.Context, o *Operation) error {
 	return nil
 }
 
-// promote copies facts to the workspace that the plan names: those that this call marked, or an
-// earlier one. Each copy is made once.
+// promote copies facts to the workspace that the plan names: the ones that this call or an earlier
+// one marked. Each copy is made once.
 func (a *application) promote(ctx context.Context) error {
 	for _, o := range a.Operations {
 		marked := func(s Seen) bool {

@@ -27,7 +27,7 @@ const (
 	leastBearer = 2    // memories that bear an insight out, at least
 )
 
-// answer is what a model answers.
+// answer is the answer of a model.
 type answer struct {
 	Operations []entry `json:"operations" alias:"actions,plan,results" jsonschema_description:"empty if nothing is to be done"`
 }
@@ -43,7 +43,7 @@ type entry struct {
 	Reason   string       `json:"reason,omitempty" alias:"why"`
 }
 
-// line is a memory as a model is shown it.
+// line is a memory in the form for a model.
 type line struct {
 	Index   int    `json:"index"`
 	Since   string `json:"since,omitempty"`
@@ -56,8 +56,8 @@ type line struct {
 	Helped  int    `json:"helped,omitempty"`
 }
 
-// ask asks the model about the memories that no rule took, in groups of those that are alike.
-// One that did not change since the request's time is shown beside what is like it.
+// ask asks the model about the memories that the rules left, in groups of similar ones. A memory
+// that stayed the same since the request's time is shown beside similar ones that changed.
 func (c *comparison) ask(ctx context.Context) error {
 	lessons := c.memories[0].Kind == backends.KindTask
 	if c.model == nil || c.task(lessons, backends.English) == "" {
@@ -105,13 +105,13 @@ func (c *comparison) ask(ctx context.Context) error {
 	return nil
 }
 
-// refuse notes what of an answer is left out.
+// refuse notes a refused part of an answer.
 func (d *draft) refuse(format string, args ...any) {
 	d.plan.Refused = append(d.plan.Refused, fmt.Sprintf(format, args...))
 }
 
-// task returns what the model is told: of statements the rules that are wanted; nothing where
-// none is.
+// task returns the task for the model: for statements, the texts of the wanted rules. It is empty
+// without any.
 func (d *draft) task(lessons bool, l backends.Language) string {
 	p := prompts(l)
 	if lessons {
@@ -158,7 +158,7 @@ func (d *draft) shown(memories []*backends.Memory, lessons bool) string {
 	return material
 }
 
-// decide puts an operation of an answer into the plan, or says why it cannot be.
+// decide puts an operation of an answer into the plan. The error gives the reason against it.
 func (d *draft) decide(e *entry, shown []*backends.Memory, l backends.Language) error {
 	about, err := pick(e.Memories, shown)
 	var kept []*backends.Memory
@@ -200,7 +200,7 @@ func pick(indexes []int, shown []*backends.Memory) ([]*backends.Memory, error) {
 	return out, nil
 }
 
-// operation returns what an entry asks for, if that can be right.
+// operation returns the operation of an entry, if that can be right.
 func (d *draft) operation(op string, e *entry, about, kept []*backends.Memory) (*Operation, error) {
 	written := strings.TrimSpace(d.keep.Redact(e.Text))
 	if op == "block" {
@@ -266,12 +266,12 @@ func (d *draft) operation(op string, e *entry, about, kept []*backends.Memory) (
 	return nil, errors.New("there is no such operation")
 }
 
-// helps is how often a lesson helped, of those times that it was used.
+// helps is the share of a lesson's uses that helped.
 func helps(m *backends.Memory) float64 {
 	return keeper.Number(m, keeper.MetaUtility) / max(1, keeper.Number(m, keeper.MetaFreq))
 }
 
-// insight returns the operation that adds what several memories show.
+// insight returns the operation that adds a conclusion of several memories.
 func (d *draft) insight(written string, about []*backends.Memory) (*Operation, error) {
 	key := keeper.TextKey(backends.KindInsight, "", written)
 	switch {
@@ -281,14 +281,14 @@ func (d *draft) insight(written string, about []*backends.Memory) (*Operation, e
 		return nil, fmt.Errorf("its text is no sentence of at most %d bytes", maxInsight)
 	}
 	o := &Operation{Op: Insight, Rule: Insights, Text: written, Evidence: seeAll(about...)}
-	if d.byID[o.insightID(d.partition)] != nil || d.said[key] { // it may have been withdrawn
+	if d.byID[o.insightID(d.partition)] != nil || d.said[key] { // it may be withdrawn by now
 		return nil, errors.New("it is known")
 	}
 	d.said[key] = true
 	return o, nil
 }
 
-// insightID follows from what an insight says, and what it rests on.
+// insightID follows from the text of an insight and its evidence.
 func (o *Operation) insightID(p backends.Partition) string {
 	parts := []string{keeper.TextKey(backends.KindInsight, "", o.Text)}
 	for _, s := range o.Evidence {

@@ -13,19 +13,18 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// statement is what a sentence says of whom.
+// statement is one attribute of a subject, with its value.
 type statement struct {
 	subject, attribute, value string
-	revises                   bool // it says that something is different from before
+	revises                   bool // it says that something changed
 }
 
-// named is a name in English, and what may follow it.
+// named is a name in English, with a possible tail.
 const named = `((?:the )?\p{Lu}[^\s,]*(?:,? (?:(?:of|de|la|am|upon) )?\p{Lu}[^\s,]*)*)(?:[ ,]+(?:since|from|as|with|now|again|last|this|in|on|instead)\b.*)?$`
 
-// attributes are what a person has one of at a time, each by a form in which it is stated. The
-// first group is the subject, the last the value, one between them names the attribute. Of those
-// that may be two, such as a city and its district, the later statement has to say that
-// something changed.
+// attributes are properties with one value at a time, each with a form of statement. The first
+// group is the subject, the last the value; one between them names the attribute. Some may be two,
+// such as a city and its district: there the later statement has to say that something changed.
 var attributes = []struct {
 	name string
 	two  bool
@@ -44,16 +43,16 @@ var attributes = []struct {
 	{"", true, regexp.MustCompile(`^(.{0,12}?)的?新?(电话|手机号?|邮箱|地址|住址|职业|职位|上司|老板|时区|工资)(?:号码)?(?:现在|改)?(?:是|为|成)(.+)$`)},
 }
 
-// several says that a sentence states one value of more than one, or none that holds now; so does
-// a year that is not the one in which it was said.
+// several marks a sentence whose value is one of several, or past, or denied. A year other than the
+// one of its saying does the same.
 var several = regexp.MustCompile(`(?i)\b(?:also|too|both|another|second|sometimes|weekends?|part[- ]time|used to|previously|formerly|if|may|might|plans?|wants?|ago|when|once|child(?:hood)?|originally|would|will|not|never|or|and)\b|n['’]t\b|小时候|当时|那时|年前|也|另外|还有|第二|周末|有时|兼职|以前|曾经|如果|可能|打算|想|将|不|没|和|或`)
 
 var years = regexp.MustCompile(`(?:19|20)\d\d`)
 
-// qualifier is what may follow a value and is no part of it.
+// qualifier is a tail that may follow a value.
 var qualifier = regexp.MustCompile(`(?i)[ ,]*\b(?:since|from|as of|with|now|again|last|this|in (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})|on \d|instead)\b.*$|[，,（(].*$|了$`)
 
-// parse returns what a memory states of one attribute, nothing for any other memory.
+// parse returns the statement of one attribute in a memory, or false for any other memory.
 func parse(m *backends.Memory) (statement, bool) {
 	said := strings.Trim(strings.TrimSpace(m.Text), ".。!！")
 	other := func(year string) bool { return year != m.Since().Format("2006") }
@@ -80,7 +79,7 @@ func parse(m *backends.Memory) (statement, bool) {
 	return statement{}, false
 }
 
-// subjectOf returns whom a sentence is about, "" for the user.
+// subjectOf returns the subject of a sentence, "" for the user.
 func subjectOf(who string) string {
 	who = strings.Trim(text.Fold(who), " 的")
 	switch strings.TrimPrefix(who, "the ") {
@@ -90,8 +89,8 @@ func subjectOf(who string) string {
 	return who
 }
 
-// ends reports whether a statement that was made after another one ends that. Where one value
-// has the other in it, it may only say more.
+// ends reports whether a later statement ends an earlier one. If one value contains the other, it
+// may only be more precise.
 func (s statement) ends(before statement) bool {
 	return s.revises && s.subject == before.subject && s.attribute == before.attribute &&
 		!strings.Contains(s.value, before.value) && !strings.Contains(before.value, s.value)

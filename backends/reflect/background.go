@@ -16,25 +16,25 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Schedule says when a Reflector works by itself, and what that may cost.
+// Schedule says when a Reflector works by itself, and bounds its cost.
 type Schedule struct {
 	Config
 
 	Turns int           // After so many turns about a person or a workspace. Optional. Defaults to 20.
 	Idle  time.Duration // And so long after the last of them. Optional. Defaults to an hour.
-	// Calls and Tokens bound what the model may cost a day for one person or workspace, in all
-	// processes together. Optional. Default to 20 calls and 200,000 tokens.
+	// Calls and Tokens bound the model's cost a day for one person or workspace, in all processes
+	// together. Optional. Default to 20 calls and 200,000 tokens.
 	Calls, Tokens int
 
-	// Review sees each plan before it is applied, may take operations out of it, and says
-	// whether it is applied at all. Optional. Defaults to all plans being applied.
+	// Review sees each plan before Apply, may remove operations from it, and returns false to stop
+	// it. Optional. By default all plans are applied.
 	Review func(ctx context.Context, p *Plan) bool
-	// OnApplied gets what was applied. Optional. It must be quick.
+	// OnApplied gets each applied plan. Optional. It must be quick.
 	OnApplied func(ctx context.Context, p *Plan, a *Applied)
 }
 
-// leased is how long a process has a partition to itself. One that takes longer may be joined by
-// another one: neither undoes what the other does.
+// leased is how long a process has a partition to itself. A process that takes longer may be joined
+// by another one. Their writes leave each other's alone.
 const leased = 15 * time.Minute
 
 // Background reflects in the background. Close it: it owns goroutines.
@@ -51,14 +51,14 @@ type Background struct {
 	waiting map[backends.Partition]waiting
 }
 
-// waiting are turns that were not stored yet.
+// waiting are turns that are still to be stored.
 type waiting struct {
 	scope backends.Scope
 	turns int
 }
 
-// Start returns a Background that is told of turns by After. Errors are those of [New].
-// onError, which may be nil, gets what fails.
+// Start returns a Background, which learns of turns by After. It returns the errors of [New].
+// onError, which may be nil, gets failures.
 func Start(s *Schedule, onError func(ctx context.Context, stage string, err error)) (*Background, error) {
 	r, err := New(&s.Config)
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *Background) After(s backends.Scope) {
 	}
 }
 
-// Close ends what is under way, which leaves nothing half done, and stores what was counted.
+// Close ends running work, with no operation half done, and stores the counted turns.
 func (b *Background) Close(ctx context.Context) error {
 	b.due.Close()
 	b.cancel()
@@ -100,8 +100,7 @@ func (b *Background) Close(ctx context.Context) error {
 	return err
 }
 
-// state is what a partition knows of reflections. It is a core block of no name, which nothing
-// shows.
+// state is a partition's record of reflections. It is a nameless core block, which stays hidden.
 type state struct {
 	Turns  int       `json:"turns"` // since the last one
 	Since  time.Time `json:"since,omitzero"`
@@ -129,7 +128,7 @@ func (b *Background) update(ctx context.Context, p backends.Partition, change fu
 		r, expect, st := &store.Record{Memory: backends.Memory{ID: stateID, Kind: backends.KindCore, Scope: p.Scope()}}, store.MustNotExist, &state{}
 		if len(records) > 0 {
 			r, expect = &records[0], records[0].Version
-			_ = keeper.Convert(r.Metadata, st) // what cannot be read begins anew
+			_ = keeper.Convert(r.Metadata, st) // an unreadable state begins anew
 		}
 		if today := k.Now().Format(time.DateOnly); st.Day != today {
 			st.Day, st.Calls, st.Tokens = today, 0, 0
@@ -180,7 +179,7 @@ func (b *Background) reflect(ctx context.Context, p backends.Partition) error {
 		if plan != nil {
 			st.Calls, st.Tokens = st.Calls+plan.Usage.ModelCalls, st.Tokens+plan.Usage.PromptTokens+plan.Usage.CompletionTokens
 		}
-		if err == nil { // else it is tried again after the next turn
+		if err == nil { // else the next turn makes it try again
 			st.Turns, st.Since = max(0, st.Turns-before.Turns), now
 		}
 	})

@@ -30,18 +30,18 @@ type draft struct {
 	plan  *Plan
 	run   *ask.Run
 	byID  map[string]*backends.Memory
-	said  map[string]bool // what holds or is in the plan, by its words
-	taken map[string]bool // what an operation changes, or gives way to
-	block *Operation      // what the core block is to hold; nil: there is none
+	said  map[string]bool // current or planned texts, by their words
+	taken map[string]bool // memories that an operation changes, or keeps
+	block *Operation      // the new content of the core block; nil if there is none
 	limit int             // runes of it
 }
 
-// Draft returns what is to be done about the memories of whom the request names, and writes
-// nothing. With a model it asks once for each 50 memories, a question that is answered badly
-// once more. Of equal memories and answers it makes equal operations.
+// Draft returns a plan for the memories that the request names, and writes nothing. With a model it
+// asks once for each 50 memories, and once more after a bad answer. Equal memories and answers give
+// equal operations.
 //
-// Errors: ErrNoScope, ErrInvalid for an unknown rule, ErrUnavailable, ErrModel. The plan beside
-// an error of the model has what the rules found until then.
+// Errors: ErrNoScope, ErrInvalid for an unknown rule, ErrUnavailable, ErrModel. Beside an error of
+// the model the plan holds the findings of the rules so far.
 func (r *Reflector) Draft(ctx context.Context, q *Request) (_ *Plan, err error) {
 	defer work.Recover("reflect", &err)
 	if q == nil {
@@ -75,12 +75,12 @@ func (d *draft) wants(rule Rule) bool {
 	return slices.Contains(rules, rule)
 }
 
-// changed reports whether a memory is to be looked at for its own sake.
+// changed reports whether a memory changed since the request's time.
 func (d *draft) changed(m *backends.Memory) bool {
 	return !m.Created.Before(d.request.Since) || !m.Updated.Before(d.request.Since)
 }
 
-// add puts an operation into the plan, unless another one is about its memories.
+// add puts an operation into the plan, unless another one has its memories.
 func (d *draft) add(o *Operation) bool {
 	about := slices.Clone(o.Changes)
 	if o.Stays != nil {
@@ -102,8 +102,7 @@ func (d *draft) isNews(o *Operation) bool {
 	return len(o.seen()) == 0 || slices.ContainsFunc(o.seen(), func(s *Seen) bool { return d.byID[s.ID] == nil || d.changed(d.byID[s.ID]) })
 }
 
-// statements are the kinds of what is known about people; lessons are compared among
-// themselves.
+// statements are the kinds of knowledge about people; lessons are compared among themselves.
 var statements = []backends.Kind{backends.KindFact, backends.KindPersonal, backends.KindInsight}
 
 func (d *draft) make(ctx context.Context) error {
@@ -147,7 +146,7 @@ func (d *draft) make(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// readBlock reads the core block that is to be written anew, where the scope has it.
+// readBlock reads the core block to write anew, if the scope has it.
 func (d *draft) readBlock(ctx context.Context) error {
 	if d.model == nil || d.Blocks == nil || d.Block == "" || !d.wants(Block) {
 		return nil
@@ -162,7 +161,7 @@ func (d *draft) readBlock(ctx context.Context) error {
 	return err
 }
 
-// dropUnsupported leaves insights out whose evidence the plan itself ends.
+// dropUnsupported drops insights whose evidence the plan itself ends.
 func (d *draft) dropUnsupported() {
 	ends := map[string]bool{}
 	for _, o := range d.plan.Operations {
@@ -175,7 +174,7 @@ func (d *draft) dropUnsupported() {
 	})
 }
 
-// compare finds what is to be done about memories of one sort: by rules, then by the model.
+// compare finds operations about memories of one sort: by rules, then by the model.
 func (d *draft) compare(ctx context.Context, memories []*backends.Memory) error {
 	p, err := newPool(ctx, d.keep, d.partition, memories)
 	if err != nil {
@@ -204,12 +203,12 @@ func (d *draft) compare(ctx context.Context, memories []*backends.Memory) error 
 	return c.ask(ctx)
 }
 
-// promoter is implemented by backends that share facts with a workspace, as mem0's does.
+// promoter is implemented by backends that share facts with a workspace, as mem0 does.
 type promoter interface {
 	Promote(ctx context.Context, s backends.Scope, id string) (*backends.Memory, error)
 }
 
-// copies returns what a workspace has of the facts of a partition, by their ids there.
+// copies returns a workspace's copies of the facts of a partition, by their ids there.
 func copies(ctx context.Context, k *keeper.Keeper, of, team backends.Partition) (map[string]*backends.Memory, error) {
 	all, err := k.All(ctx, team)
 	out := map[string]*backends.Memory{}

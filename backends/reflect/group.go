@@ -16,28 +16,27 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 )
 
-// pool is what a draft compares: memories of one sort, in the order stored.
+// pool is the memories that a draft compares: one sort, in the order of storing.
 type pool struct {
 	memories []*backends.Memory
-	vectors  [][]float32 // nil for those without one
-	pairs    []pair      // that resemble each other, the most alike first
+	vectors  [][]float32 // nil for a memory without one
+	pairs    []pair      // of similar memories, the most alike first
 }
 
 // pair are two memories of a pool that resemble each other.
 type pair struct {
 	a, b   int
-	alike  float64 // what decides which memories are shown together
-	cosine float64 // 0 where one has no vector
+	alike  float64 // decides which memories are shown together
+	cosine float64 // 0 unless both have a vector
 }
 
-// How many memories each is paired with, and how common a word may be that makes a pair.
+// How many neighbours a memory is paired with, and how common a shared word may be.
 const (
 	neighbours = 6
 	maxHolders = 200
 )
 
-// newPool pairs memories by the words that they share, or that people use for the same
-// things, the rarer the better, and by their vectors.
+// newPool pairs memories by shared and related words, the rarer the better, and by their vectors.
 func newPool(ctx context.Context, k *keeper.Keeper, p backends.Partition, memories []*backends.Memory) (*pool, error) {
 	out := &pool{memories: memories}
 	ids := make([]string, len(memories))
@@ -45,7 +44,7 @@ func newPool(ctx context.Context, k *keeper.Keeper, p backends.Partition, memori
 	related := make([]map[string]bool, len(memories))
 	for i, m := range memories {
 		ids[i] = m.ID
-		related[i] = analysis.Related(analysis.Of(recall.EmbedText(m))) // of lessons when they help
+		related[i] = analysis.Related(analysis.Of(recall.EmbedText(m))) // for lessons, when they help
 		for w := range related[i] {
 			holders[w] = append(holders[w], i)
 		}
@@ -78,7 +77,7 @@ func newPool(ctx context.Context, k *keeper.Keeper, p backends.Partition, memori
 	return out, nil
 }
 
-// near returns the pairs of one memory with those that are most like it.
+// near returns the pairs of one memory with the ones most like it.
 func (p *pool) near(i int, words map[string]bool, holders map[string][]int, rarity func(string) float64, weights []float64) []pair {
 	shared := make([]float64, len(p.memories))
 	for w := range words {
@@ -107,8 +106,8 @@ func (p *pool) near(i int, words map[string]bool, holders map[string][]int, rari
 	return best
 }
 
-// groups divides the memories that are wanted into as few groups of at most size as there can
-// be, so that those that are alike stand in one. The numbers in a group rise.
+// groups divides the wanted memories into the fewest groups of at most size, so that similar ones
+// share a group. The numbers in a group rise.
 func (p *pool) groups(size int, wanted func(i int) bool) [][]int {
 	of := make([][]int, len(p.memories)) // the cluster of each, shared by its members
 	var all [][]int
@@ -136,7 +135,7 @@ func (p *pool) groups(size int, wanted func(i int) bool) [][]int {
 	}
 	slices.SortStableFunc(all, func(a, b []int) int { return len(b) - len(a) })
 	out := make([][]int, (count+size-1)/size)
-	var rest []int // of clusters that fit into no group as a whole
+	var rest []int // of clusters too large for any group
 	for _, cluster := range all {
 		at := slices.IndexFunc(out, func(g []int) bool { return len(g)+len(cluster) <= size })
 		if at < 0 {

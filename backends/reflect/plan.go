@@ -14,33 +14,33 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Plan is what a [Reflector] would change in one partition, and why. It can be printed, kept
-// as JSON, and shortened by whoever reviews it: each of its operations stands alone.
+// Plan holds the changes that a [Reflector] proposes for one partition, with reasons. Print it,
+// keep it as JSON, or shorten it after a review: each of its operations stands alone.
 type Plan struct {
 	ID         string             `json:"id"`
 	Partition  backends.Partition `json:"partition"`
 	Created    time.Time          `json:"created"`
 	Operations []Operation        `json:"operations"`
-	Memories   int                `json:"memories"` // that were looked at
+	Memories   int                `json:"memories"` // number of compared memories
 	Usage      backends.Usage     `json:"usage"`
-	// Refused are answers of the model that were left out, with the reason.
+	// Refused are refused parts of the model's answers, with the reasons.
 	Refused []string `json:"refused,omitempty"`
 }
 
-// Op is what an operation does.
+// Op is the kind of an operation.
 type Op string
 
 // The operations.
 const (
-	Merge     Op = backends.OpMerge // Changes say what Stays says, and are hidden behind it
-	Supersede Op = "supersede"      // Stays, or Text, took the place of Changes
-	Retract   Op = "retract"        // Changes hold no more
+	Merge     Op = backends.OpMerge // Changes repeat Stays, and are hidden behind it
+	Supersede Op = "supersede"      // Stays, or Text, replaced Changes
+	Retract   Op = "retract"        // Changes are not true any more
 	Expire    Op = "expire"         // the time of Changes is over
-	Insight   Op = "insight"        // Text is added, on the strength of the Evidence
-	Vote      Op = "vote"           // Votes are added to those for a lesson, Changes
+	Insight   Op = "insight"        // Text is new, on the strength of the Evidence
+	Vote      Op = "vote"           // Votes go to a lesson, Changes
 	Field     Op = "field"          // Changes fill the Field of the profile with Value
-	EditBlock Op = "block"          // Text takes the place of what the core block Into holds
-	Promote   Op = "promote"        // Changes are copied to the workspace Into
+	EditBlock Op = "block"          // Text replaces the content of the core block Into
+	Promote   Op = "promote"        // copies of Changes go to the workspace Into
 )
 
 // Operation is one change of a [Plan].
@@ -49,9 +49,9 @@ type Operation struct {
 	Rule   Rule   `json:"rule"`
 	Reason string `json:"reason"`
 
-	Changes  []Seen `json:"changes,omitempty"`  // what it changes
-	Stays    *Seen  `json:"stays,omitempty"`    // what the changed memories give way to
-	Evidence []Seen `json:"evidence,omitempty"` // what else it rests on
+	Changes  []Seen `json:"changes,omitempty"`  // memories to change
+	Stays    *Seen  `json:"stays,omitempty"`    // the memory that replaces them
+	Evidence []Seen `json:"evidence,omitempty"` // further sources
 
 	Text  string `json:"text,omitempty"`
 	Votes int    `json:"votes,omitempty"`
@@ -60,12 +60,12 @@ type Operation struct {
 	Into  string `json:"into,omitempty"`
 }
 
-// Seen is a memory as a draft saw it. An operation is ErrConflict once one of those that it
-// names is another: counts of its uses aside, which change with every search.
+// Seen is a memory as a draft saw it. An operation is ErrConflict once one of its memories changed.
+// Counts of uses do not matter, because every search changes them.
 type Seen struct {
 	ID      string        `json:"id"`
-	Version int64         `json:"version"` // 0: a core block that was not written yet
-	Digest  string        `json:"digest"`  // of all but its version and its counts
+	Version int64         `json:"version"` // 0: a core block that is still to be written
+	Digest  string        `json:"digest"`  // of its content, except for version and counts
 	Kind    backends.Kind `json:"kind"`
 	Text    string        `json:"text"` // for the reader
 }
@@ -82,22 +82,22 @@ func seeAll(memories ...*backends.Memory) []Seen {
 	return out
 }
 
-// is reports whether a memory is as it was seen.
+// is reports whether a memory is still the same.
 func (s *Seen) is(m *backends.Memory) bool {
 	return m != nil && (m.Version == s.Version || digest(m) == s.Digest)
 }
 
-// counts are the keys of Metadata that change whenever a memory is used.
+// counts are the keys of Metadata that change with every use of a memory.
 var counts = []string{backends.MetaUses, backends.MetaLastUse, keeper.MetaFreq, keeper.MetaUtility}
 
-// digest names what a memory is, whatever its version and its counts.
+// digest identifies the content of a memory, whatever its version and its counts.
 func digest(m *backends.Memory) string {
 	c := m.Clone()
 	c.Version, c.Updated = 0, time.Time{}
 	for _, key := range counts {
 		delete(c.Metadata, key)
 	}
-	raw, _ := json.Marshal(&c) // it was stored as JSON
+	raw, _ := json.Marshal(&c) // it comes from JSON
 	return text.HashID("digest", string(raw))
 }
 
@@ -115,8 +115,8 @@ func (o *Operation) seen() []*Seen {
 	return out
 }
 
-// String returns the operation for a reader, a line each for what it does, what it changes
-// and what it rests on.
+// String returns the operation for a reader: a line for its effect, and one for each memory that it
+// changes or rests on.
 func (o *Operation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s): %s", o.Op, o.Rule, o.Reason)

@@ -5,15 +5,15 @@ package reflect
 
 import "github.com/einomem/einomem/backends"
 
-// promptSet is every text that a model is shown, in one language. The fixed part of a question
-// (the task, the rules that are wanted, the form of the answer) stays below 1,500 tokens.
+// promptSet is every text for a model, in one language. The fixed part of a question (the task, the
+// wanted rules, the form of the answer) stays below 1,500 tokens.
 type promptSet struct {
-	data     string          // what the material is
-	rules    map[Rule]string // what to look for in statements about people
+	data     string          // describes the material
+	rules    map[Rule]string // tasks about statements of people
 	field    string          // opens the fields of a profile
 	lessons  string          // the whole task for lessons
 	purpose  string          // of the tool
-	followed string          // stands for the reason where the model gives none
+	followed string          // the reason if the model gives none
 }
 
 func prompts(l backends.Language) *promptSet {

@@ -22,43 +22,43 @@ import (
 // Rule is a reason for operations.
 type Rule string
 
-// The rules. Those that need no model are marked with an asterisk; Contradictions, Stale and
+// The rules. An asterisk marks the ones that work without a model; Contradictions, Stale and
 // Lessons find more with one.
 const (
-	Duplicates     Rule = "duplicates"     // * what says the same is merged
-	Contradictions Rule = "contradictions" // * the later of two statements about one attribute takes the place of the other
-	Insights       Rule = "insights"       // what several memories show is added; an insight whose evidence fell is retracted *
-	Stale          Rule = "stale"          // * what was of use for a time that is over, or was not used for long, expires
+	Duplicates     Rule = "duplicates"     // * equal statements are merged
+	Contradictions Rule = "contradictions" // * the later of two statements about one attribute replaces the other
+	Insights       Rule = "insights"       // a conclusion of several memories is added; an insight whose evidence fell is retracted *
+	Stale          Rule = "stale"          // * a memory of use for a past time, or unused for long, expires
 	Lessons        Rule = "lessons"        // * of a workspace: lessons that agree, disagree, or never helped
 	Profile        Rule = "profile"        // facts fill the fields of Config.Profile
-	Block          Rule = "block"          // a core block is written anew by what is known
-	Promotion      Rule = "promotion"      // * facts that prove useful are copied to a workspace, as Config.Share says
+	Block          Rule = "block"          // the model writes a core block anew
+	Promotion      Rule = "promotion"      // * useful facts are copied to a workspace, as Config.Share says
 )
 
-// Config configures a [Reflector]. It is copied by [New].
+// Config configures a [Reflector]. [New] copies it.
 type Config struct {
-	// Backend is whose memories are looked at: what mem0.New or reme.New returned, or
-	// backends.Join of those. Required. It stays the caller's to close.
+	// Backend holds the memories: the result of mem0.New or reme.New, or backends.Join of those.
+	// Required. It stays the caller's to close.
 	Backend backends.Backend
-	// Model sees what rules alone do not. Optional. It is asked once for 50 memories, at
-	// most: similar ones are shown together.
+	// Model finds more than the rules alone. Optional. One call shows it at most 50 memories,
+	// similar ones together.
 	Model        model.BaseChatModel
 	ModelTimeout time.Duration // Of one call. Optional. Defaults to 60 s.
-	// Prompt replaces what the model is told about what to look for in statements about
-	// people. Optional. Defaults to prompts in English and Chinese.
+	// Prompt replaces the model's task for statements about people. Optional. Defaults to prompts
+	// in English and Chinese.
 	Prompt   string
-	Language backends.Language // Of the prompts. Optional. Defaults to that of the memories.
+	Language backends.Language // Of the prompts. Optional. Defaults to the language of the memories.
 
-	// Rules are those of requests that name none. Optional. Defaults to all that can work:
-	// Promotion needs Share, Profile a Profile, Block a Block, and the last two a Model.
+	// Rules are the default rules of a request. Optional. Defaults to all that can work: Promotion
+	// needs Share, Profile a Profile, Block a Block, and the last two a Model.
 	Rules []Rule
 	// Duplicate is the cosine, above 0 to 1, from which on two statements with nearly the same
-	// words are duplicates without a model. Optional. Defaults to 0.97.
+	// words are duplicates by rules. Optional. Defaults to 0.97.
 	Duplicate float64
-	// Unused is how long a memory is kept that no model was shown, where uses are counted: see
-	// mem0.Config.CountUses. Below 0 such memories stay. Optional. Defaults to 180 days.
+	// Unused is how long a memory stays after a model saw it last, where uses are counted: see
+	// mem0.Config.CountUses. Below 0 it stays forever. Optional. Defaults to 180 days.
 	Unused time.Duration
-	// Profile is a *profile.Profile, whose fields facts are to fill. Optional.
+	// Profile is a *profile.Profile, whose fields facts fill. Optional.
 	Profile fields.Typed
 	// Block is the name of one of the core blocks of Blocks, which the model writes anew. Blocks is
 	// a *core.Blocks. Optional.
@@ -66,18 +66,18 @@ type Config struct {
 	Blocks interface {
 		Record(ctx context.Context, s backends.Scope, name string) (r *store.Record, limit int, err error)
 	}
-	// Share says which facts of a person may be copied to the workspace that a request's
-	// scope names as well. Optional. Without it nothing is.
+	// Share says which facts of a person may be copied to the workspace of a request's scope.
+	// Optional. By default all facts stay private.
 	Share func(m *backends.Memory) bool
 }
 
 // Reflector drafts plans, applies them and takes them back. It is safe for concurrent use.
 type Reflector struct {
 	Config
-	model *ask.Model // nil without a model
+	model *ask.Model // nil if the configuration has none
 }
 
-// New returns a reflector. A configuration that cannot work is ErrInvalid.
+// New returns a reflector. An unusable configuration is ErrInvalid.
 func New(cfg *Config) (*Reflector, error) {
 	if cfg == nil || cfg.Backend == nil {
 		return nil, fmt.Errorf("reflect: %w: Config.Backend is required: what mem0.New or reme.New returned", backends.ErrInvalid)
@@ -119,7 +119,7 @@ func check(rules []Rule) error {
 	return nil
 }
 
-// keepers returns those of the parts of a backend, that of experience first.
+// keepers returns the keepers of a backend's parts, the one of experience first.
 func keepers(b backends.Backend) (out []*keeper.Keeper) {
 	for _, part := range backends.Parts(b) {
 		if k, ok := part.(interface{ Keeper() *keeper.Keeper }); ok {
@@ -129,8 +129,8 @@ func keepers(b backends.Backend) (out []*keeper.Keeper) {
 	return out
 }
 
-// home returns the partition that a scope names, the user's, else the agent's, else the
-// workspace, and what keeps it: of a workspace the part of the backend that learns experience.
+// home returns the partition that a scope names, the user's, else the agent's, else the workspace,
+// and its keeper: for a workspace, the part of the backend that learns experience.
 func (r *Reflector) home(ctx context.Context, s backends.Scope) (*keeper.Keeper, backends.Scope, backends.Partition, error) {
 	all := keepers(r.Backend)
 	s, p, err := all[0].Resolve(ctx, s, backends.Scope.Owner)
@@ -147,17 +147,17 @@ func keeperOf(all []*keeper.Keeper, p backends.Partition) *keeper.Keeper {
 	return all[len(all)-1]
 }
 
-// Request says what is looked at, and by which rules.
+// Request names the memories and the rules of a draft.
 type Request struct {
-	// Scope names whose memories: a user's, else an agent's, else a workspace's. Required,
-	// where the context carries none. With a user its Workspace is where Promotion copies to.
+	// Scope names the owner of the memories: a user, else an agent, else a workspace. Required,
+	// unless the context has one. With a user its Workspace is the target of Promotion.
 	Scope backends.Scope `json:"scope"`
-	// Since leaves out what did not change since, but for what resembles something that did.
-	// Optional. Defaults to everything.
+	// Since limits a draft to memories that changed since, and others similar to them. Optional.
+	// Defaults to all.
 	Since time.Time `json:"since,omitzero"`
 	Rules []Rule    `json:"rules,omitempty"` // Optional. Defaults to Config.Rules.
-	// Calls and Tokens bound what the model may cost; what is over is not looked at by it.
-	// Optional. Defaults to no limit.
+	// Calls and Tokens bound the model's cost; the model skips memories beyond it. Optional.
+	// Unbounded by default.
 	Calls  int `json:"calls,omitempty"`
 	Tokens int `json:"tokens,omitempty"`
 }

@@ -20,16 +20,16 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// The votes for a lesson are ExpeL's (Zhao et al., AAAI 2024): one that is added has two, what
-// agrees with it adds one, what disagrees takes one, and at none it falls.
+// The votes for a lesson are ExpeL's (Zhao et al., AAAI 2024): a new one has two, one that agrees
+// adds one, one that disagrees takes one, and at zero it falls.
 const votesOfNew = 2
 
 func votes(m *backends.Memory) int {
 	return votesOfNew + int(keeper.Number(m, keeper.MetaCorroborated)-keeper.Number(m, keeper.MetaRefuted))
 }
 
-// A lesson that was used five times, and helped at most every second time, does not help: the
-// rule of ReMe's paper.
+// A lesson with five uses that helped at most every second time is useless: the rule of ReMe's
+// paper.
 const (
 	enoughUses = 5
 	leastHelp  = 0.5
@@ -41,8 +41,8 @@ type comparison struct {
 	*pool
 }
 
-// duplicates merges what says the same: in the same words in the same order, or, with nearly the
-// same vector, in words of which one says all that the other says.
+// duplicates merges equal statements: the same words in the same order, or, with nearly the same
+// vector, words that contain all words of the other.
 func (c *comparison) duplicates() {
 	groups, words := map[string][]*backends.Memory{}, make([][]string, len(c.memories))
 	var order []string
@@ -65,8 +65,8 @@ func (c *comparison) duplicates() {
 	}
 }
 
-// wording returns the words of a memory in their order, of scripts without spaces the characters;
-// case, width, marks and articles aside.
+// wording returns the words of a memory in their order, with the characters of scripts that write
+// words together. It leaves out case, width, marks and articles.
 func wording(m *backends.Memory) []string {
 	var out []string
 	said := text.Fold(m.WhenToUse) + " " + text.Fold(m.Text)
@@ -93,13 +93,13 @@ func within(words, in []string) bool {
 	return len(words) == 0
 }
 
-// hedged returns the words by which a statement is no plain one: "may", "also", "used to".
+// hedged returns the words that qualify a statement: "may", "also", "used to".
 func hedged(m *backends.Memory) string {
 	return fmt.Sprint(several.FindAllString(strings.ToLower(m.Text), -1))
 }
 
-// merge has memories that say the same give way to the one that says most of them, of equals
-// the latest.
+// merge replaces memories that say the same by the one that says most of them, of equals the
+// latest.
 func (c *comparison) merge(same []*backends.Memory, reason string) {
 	same = slices.DeleteFunc(slices.Clone(same), func(m *backends.Memory) bool { return c.taken[m.ID] || !compatible(m, same[0]) })
 	if len(same) < 2 {
@@ -108,8 +108,8 @@ func (c *comparison) merge(same []*backends.Memory, reason string) {
 	c.add(c.mergeInto(same, c.best(same), reason, Duplicates))
 }
 
-// best returns the memory that the others give way to: the one that fills a field of the
-// profile, has the most votes, was said by a user, says most, was said last.
+// best returns the memory that replaces the others: the one that fills a field of the profile, has
+// the most votes, says most, or else was said last.
 func (d *draft) best(same []*backends.Memory) *backends.Memory {
 	return slices.MaxFunc(same, func(a, b *backends.Memory) int {
 		for _, of := range []func(*backends.Memory) int{
@@ -131,8 +131,8 @@ func compatible(a, b *backends.Memory) bool {
 		(a.Origin.Speaker == b.Origin.Speaker || a.Origin.Speaker == "" || b.Origin.Speaker == "")
 }
 
-// sense is what of a text has to be equal in two that say the same: whether it denies, whom it
-// is about, and its numbers.
+// sense is the part of a text that must be equal in two that say the same: a denial, the subject,
+// and the numbers.
 func sense(m *backends.Memory) string {
 	said := m.WhenToUse + "\n" + m.Text
 	return fmt.Sprint(speech.Negates(said), speech.Subject(m.Text), numbers.FindAllString(said, -1))
@@ -140,7 +140,7 @@ func sense(m *backends.Memory) string {
 
 var numbers = regexp.MustCompile(`\d+(?:[.,:/-]\d+)*`)
 
-// contradictions has the later statement about an attribute take the place of the earlier ones.
+// contradictions lets the later statement about an attribute supersede the earlier ones.
 func (c *comparison) contradictions() {
 	type key struct{ subject, attribute string }
 	stated := map[key][]*backends.Memory{}
@@ -174,7 +174,7 @@ func (c *comparison) contradictions() {
 	}
 }
 
-// stale expires what was not used for long, where that is counted.
+// stale expires memories unused for long, if uses are counted.
 func (c *comparison) stale(ctx context.Context) error {
 	since, err := c.keep.CountedSince(ctx, c.partition)
 	if err != nil || since.IsZero() || c.Unused < 0 {
@@ -190,7 +190,7 @@ func (c *comparison) stale(ctx context.Context) error {
 	return nil
 }
 
-// lessons retracts what did not help, and what lost its votes.
+// lessons retracts lessons that helped too little, and ones that lost their votes.
 func (c *comparison) lessons() {
 	for _, m := range c.memories {
 		freq, utility := keeper.Number(m, keeper.MetaFreq), keeper.Number(m, keeper.MetaUtility)
@@ -204,7 +204,7 @@ func (c *comparison) lessons() {
 	}
 }
 
-// fallen retracts insights whose evidence holds no more.
+// fallen retracts insights that lost their evidence.
 func (d *draft) fallen(all []*backends.Memory) {
 	held := func(id string) *backends.Memory { return d.byID[id] }
 	for _, m := range all {
@@ -214,11 +214,11 @@ func (d *draft) fallen(all []*backends.Memory) {
 	}
 }
 
-// usefulHeat is from which heat on a memory is promoted: MemoryOS's threshold (Kang et al.,
-// EMNLP 2025).
+// usefulHeat is the least heat of a promoted memory: MemoryOS's threshold (Kang et al., EMNLP
+// 2025).
 const usefulHeat = 5
 
-// heat is MemoryOS's: visits, how much was said of it, and how recently it was used.
+// heat is MemoryOS's: visits, length of its source, and recency of its use.
 func heat(m *backends.Memory, now time.Time) float64 {
 	uses, last := m.Uses()
 	if last.IsZero() {
@@ -227,7 +227,7 @@ func heat(m *backends.Memory, now time.Time) float64 {
 	return float64(uses+len(m.Origin.MessageIDs)) + math.Exp(-now.Sub(last).Hours()/24)
 }
 
-// promotions copies what proved useful to the workspace of the request.
+// promotions copies useful facts to the workspace of the request.
 func (c *comparison) promotions(ctx context.Context) error {
 	if _, ok := backends.As[promoter](c.Backend); !ok || c.Share == nil || c.scope.Workspace == "" || c.partition.Kind != backends.PartitionUser {
 		return nil

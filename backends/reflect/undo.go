@@ -14,23 +14,23 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// mark is what a plan notes in a memory that it changes or adds, in its metadata under
-// backends.MetaReflect. So it is written, forgotten and moved with the memory, and an Undo
-// needs nothing else.
+// mark is a plan's note in a memory that it changes or adds, in its metadata under
+// backends.MetaReflect. It is written, forgotten and moved with the memory, so Undo needs no other
+// record.
 type mark struct {
 	Plan string           `json:"plan"`
-	Op   Op               `json:"op,omitempty"` // empty for what others gave way to
-	At   time.Time        `json:"at"`           // the memory's Updated; another one since: it was edited
+	Op   Op               `json:"op,omitempty"` // empty for the memory that replaced others
+	At   time.Time        `json:"at"`           // the memory's Updated; another one means a later edit
 	Into string           `json:"into,omitempty"`
-	Was  *backends.Memory `json:"was,omitempty"` // without its texts, which stay; nil: the plan added it
+	Was  *backends.Memory `json:"was,omitempty"` // its texts are empty if they stay; nil: the plan added it
 }
 
 func markOf(m *backends.Memory) (of mark) {
-	_ = keeper.Convert(m.Metadata[backends.MetaReflect], &of) // what is no mark is of no plan
+	_ = keeper.Convert(m.Metadata[backends.MetaReflect], &of) // a malformed mark belongs to no plan
 	return of
 }
 
-// setMark notes in a memory what it was before a plan.
+// setMark notes in a memory its state before a plan.
 func setMark(m *backends.Memory, before *store.Record, plan string, by *Operation) {
 	of := mark{Plan: plan, At: m.Updated}
 	if by != nil {
@@ -48,7 +48,7 @@ func setMark(m *backends.Memory, before *store.Record, plan string, by *Operatio
 	keeper.SetMeta(m, backends.MetaReflect, plain)
 }
 
-// before returns a memory as it was before the plan that is noted in it, with its uses since.
+// before returns a memory as it was before the plan of its mark, with its uses since.
 func (of mark) before(m *backends.Memory) backends.Memory {
 	was := of.Was.Clone()
 	if was.WhenToUse = m.WhenToUse; was.Text == "" {
@@ -62,11 +62,10 @@ func (of mark) before(m *backends.Memory) backends.Memory {
 	return was
 }
 
-// Undo takes a plan back, in one atomic write: what it hid holds again, what it changed is as
-// it was, what it added is deleted. Where a memory was edited since, by another plan or
-// otherwise, or what took the place of one gave way itself, it returns ErrConflict and writes
-// nothing; with partly the others are restored. ErrNotFound for a plan that changed nothing that
-// is still there.
+// Undo takes a plan back, in one atomic write. Hidden memories hold again, changed ones get their
+// former state, and added ones are deleted. It returns ErrConflict and writes nothing if a memory
+// was edited since, by another plan or otherwise, or if a successor was itself replaced. With
+// partly it restores the others. ErrNotFound: none of the plan's changes is left.
 func (r *Reflector) Undo(ctx context.Context, s backends.Scope, planID string, partly bool) (*Applied, error) {
 	keep, _, p, err := r.home(ctx, s)
 	if err != nil {
@@ -89,7 +88,7 @@ func (r *Reflector) Undo(ctx context.Context, s backends.Scope, planID string, p
 type undoing struct {
 	keep      *keeper.Keeper
 	partition backends.Partition
-	changed   error // what has conflicts
+	changed   error // the conflicts
 	done      *Applied
 }
 
@@ -137,12 +136,12 @@ func (u *undoing) undo(ctx context.Context, partly bool) error {
 	return err
 }
 
-// covers reports whether a mark is of a plan, or was made over one that is.
+// covers reports whether a mark is of a plan, or was made over such a mark.
 func (of mark) covers(plan string) bool {
 	return of.Plan == plan || of.Plan != "" && of.Was != nil && markOf(of.Was).covers(plan)
 }
 
-// conflict returns why a memory cannot be as it was before the plan; by is what it gave way to.
+// conflict returns the reason against restoring a memory; by is its successor.
 func (of mark) conflict(r, by *store.Record, plan string) error {
 	switch {
 	case of.Plan != plan:
@@ -160,7 +159,7 @@ func (of mark) conflict(r, by *store.Record, plan string) error {
 	return nil
 }
 
-// unshare deletes the copy of a fact that the plan made in a workspace.
+// unshare deletes the plan's copy of a fact in a workspace.
 func (u *undoing) unshare(ctx context.Context, r *store.Record) error {
 	s := u.partition.Scope()
 	s.Workspace = markOf(&r.Memory).Into
