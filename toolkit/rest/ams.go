@@ -16,12 +16,11 @@ import (
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// ofAMS are the endpoints of agent-memory-server as far as they are offered. Every request is
-// about one user: the one that it names, else that of the connection. Its working memory is
-// the log of a session. Its long-term memories are ours: episodic ones and those of messages
-// are of kind episode, others facts. Their ids are those that a search returns; an id that a
-// client makes up is not kept. All search modes are our one search, and dist is 1 less the
-// score.
+// ofAMS are the supported endpoints of agent-memory-server. Every request is about one user: the
+// one that it names, else the connection's. Its working memory is the log of a session. Its
+// long-term memories are ours: episodic ones and messages are of kind episode, others facts. Their
+// ids are the ones that a search returns; ids of a client's own making are dropped. All search
+// modes are our one search, and dist is 1 less the score.
 var ofAMS = &family{tag: "agent-memory-server", fail: detailed}
 
 type (
@@ -91,8 +90,8 @@ func (c *call) amsCreate(in *amsCreate) (object, error) {
 	return object{"status": "ok"}, c.amsStore(in.Memories, backends.Scope{})
 }
 
-// amsStore stores records one by one, each where it says, else in a scope. Each is on the
-// audit log: they may be of several people.
+// amsStore stores records one by one, each in its own scope, else in the given one. Each is on the
+// audit log, because they may be of several people.
 func (c *call) amsStore(records []amsRecord, of backends.Scope) error {
 	for i := range records {
 		err := c.amsStoreOne(&records[i], of)
@@ -126,7 +125,7 @@ func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) error {
 	return err
 }
 
-// metadata returns what is kept of a record beside its text, or what is to change.
+// metadata returns the fields of a record beside its text, to store or to change.
 func (r *amsRecord) metadata() map[string]any {
 	m := map[string]any{}
 	if r.Topics != nil {
@@ -195,10 +194,10 @@ func (c *call) amsSearch(in *amsSearch) (object, error) {
 	return out, nil
 }
 
-// amsOps are our names of operators that have others there.
+// amsOps translates the operators that have other names there.
 var amsOps = map[string]string{"any": "in", "in_": "in", "none": "nin", "not_in": "nin", "not_eq": "ne"}
 
-// filter returns the conditions of a search beside whose memories it is about.
+// filter returns the conditions of a search, apart from the owner of the memories.
 func (in *amsSearch) filter() (*backends.Filter, error) {
 	var all []backends.Filter
 	if in.Type.Eq != "" {
@@ -206,7 +205,7 @@ func (in *amsSearch) filter() (*backends.Filter, error) {
 	}
 	for field, f := range map[string]map[string]any{
 		"session_id": in.SessionID, "metadata.topics": in.Topics, "entity": in.Entities,
-		"created": in.Created, "observed": in.EventDate, "": in.Accessed, // not kept: an error
+		"created": in.Created, "observed": in.EventDate, "": in.Accessed, // not stored: an error
 	} {
 		for op, v := range f {
 			all = append(all, backends.Filter{Op: cmp.Or(amsOps[op], op), Field: field, Value: v})
@@ -215,7 +214,7 @@ func (in *amsSearch) filter() (*backends.Filter, error) {
 	return allOf(all)
 }
 
-// amsMemory returns a memory of c.scope as agent-memory-server has it.
+// amsMemory returns a memory of c.scope in the form of agent-memory-server.
 func (c *call) amsMemory(m *backends.Memory) object {
 	if m == nil {
 		return nil

@@ -44,18 +44,17 @@ type (
 	}
 )
 
-// amsLog is the log of a session: its state, without an ID if it has not begun, and the newest
-// messages that have a text.
+// amsLog is the log of a session: its state, without an ID before its first message, and the newest
+// messages with a text.
 type amsLog struct {
 	scope backends.Scope
 	messagesResponse
 }
 
-// amsSessions are the endpoints of the log of a session. It is not rewritten: to put messages
-// appends those that follow what it holds, so that what was put before stays until the
-// session is deleted. System messages are left out. Memories of a session are stored as
-// long-term ones. Data, a time to live, and a context that is not the summary of the log are
-// refused.
+// amsSessions are the endpoints of the log of a session. Logs grow at the end only: a put appends
+// the messages that follow the log, and earlier messages stay until the session is deleted. System
+// messages are left out. Memories of a session are stored as long-term ones. Data, a time to live,
+// and a context other than the summary of the log are refused.
 func (h *Handler) amsSessions() {
 	if h.cfg.Store == nil || h.cfg.Memory.Working() == nil {
 		return
@@ -115,11 +114,11 @@ func (c *call) amsDrop(in *amsSession) (object, error) {
 	if w := c.Window(); w != nil {
 		return done, w.DeleteSession(c, of.Scope)
 	}
-	p, _ := of.Scope.Speaker() // the scope is open, so that there is one
+	p, _ := of.Scope.Speaker() // the scope is open, so it has one
 	return done, c.Store.Delete(c, p, of.Scope.SessionID)
 }
 
-// amsLog opens a session and reads its log. The session may not have begun.
+// amsLog opens a session and reads its log, which may be empty.
 func (c *call) amsLog(in *amsSession, m access.Mode) (*amsLog, error) {
 	of, err := c.amsOpen(in, m)
 	if err != nil {
@@ -137,7 +136,7 @@ func (c *call) amsLog(in *amsSession, m access.Mode) (*amsLog, error) {
 	return &amsLog{of.Scope, *found}, nil
 }
 
-// answer returns the session as agent-memory-server has it.
+// answer returns the session in the form of agent-memory-server.
 func (l *amsLog) answer() object {
 	messages := []object{}
 	for i := range l.Messages {
@@ -181,8 +180,8 @@ func (c *call) amsPut(in *amsSession) (object, error) {
 	return log.answer(), nil
 }
 
-// turns divides the messages that follow the log into turns, each begun by a user's. The first
-// go on with the turn that is open in the log.
+// turns divides the messages that follow the log into turns; a user's message begins each. The
+// first messages continue the open turn of the log.
 func (l *amsLog) turns(messages []amsMessage) (out []*working.Turn) {
 	messages = slices.DeleteFunc(messages, func(m amsMessage) bool { // as the log does
 		return m.Role == string(schema.System) || einox.Text(m.message()) == ""
@@ -209,7 +208,7 @@ func (m *amsMessage) message() *schema.Message {
 	return &schema.Message{Role: schema.RoleType(m.Role), Content: m.Content}
 }
 
-// known returns how many messages the end of the log holds already: the most that it can be.
+// known returns how many messages the end of the log holds already: the most possible.
 func (l *amsLog) known(messages []amsMessage) int {
 	same := func(e store.Entry, m amsMessage) bool {
 		return m.Role == string(e.Role) && einox.Text(m.message()) == einox.Text(e.Message.Message)
@@ -221,7 +220,7 @@ func (l *amsLog) known(messages []amsMessage) int {
 	return n
 }
 
-// amsPrompt never searches without a user: a search that names none is that of the session's.
+// amsPrompt always searches for a user: by default the session's.
 func (c *call) amsPrompt(in *amsPrompt) (object, error) {
 	if in.Session == nil && in.Search == nil {
 		return nil, fmt.Errorf("%w: name a session or a long_term_search", backends.ErrInvalid)

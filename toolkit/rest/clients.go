@@ -14,10 +14,9 @@ import (
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// This file has what the endpoints for clients of mem0 and of agent-memory-server share.
-// Those clients name a memory by its id alone. An id of ours is one of a partition. So what
-// they get is an id that carries the partition, too. It proves nothing: the key decides as for
-// any scope.
+// This file is shared by the endpoints for clients of mem0 and of agent-memory-server. Those
+// clients name a memory by its id alone, but an id of ours belongs to a partition. So they get an
+// id that carries the partition, too. It grants nothing: the key decides as for any scope.
 
 var errUnknownID = fmt.Errorf("%w: memory", backends.ErrNotFound)
 
@@ -33,8 +32,8 @@ func encodeID(p backends.Partition, id string) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// decodeID is the inverse of encodeID, and false for any other text, and for a workspace:
-// those clients know none.
+// decodeID is the inverse of encodeID. It is false for any other text, and for a workspace, which
+// those clients lack.
 func decodeID(text string) (p backends.Partition, id string, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	var parts []string
@@ -51,13 +50,13 @@ func (c *call) idOf(id string) string {
 	return encodeID(p, id)
 }
 
-// namespace returns that of a request that has no place for one.
+// namespace returns the namespace of a request without a field for it.
 func (c *call) namespace() string {
 	return cmp.Or(c.r.Header.Get(access.HeaderNamespace), c.key.Namespace())
 }
 
-// whose opens the scope of a request. The namespace may be in a header; where neither a user
-// nor an agent is named, it is the scope of the connection, see [access.Key.Scope].
+// whose opens the scope of a request. The namespace may be in a header. A request that names
+// neither a user nor an agent gets the scope of the connection, see [access.Key.Scope].
 func (c *call) whose(s backends.Scope, m access.Mode) (backends.Scope, error) {
 	s.Namespace = cmp.Or(s.Namespace, c.namespace())
 	if s.UserID == "" && s.AgentID == "" {
@@ -71,9 +70,8 @@ func (c *call) whose(s backends.Scope, m access.Mode) (backends.Scope, error) {
 	return c.open(s, m)
 }
 
-// place opens the partition that an id carries, and returns the plain id; c.scope is what it
-// opened. There is one answer, ErrNotFound, for what is no id, what the key does not open, and
-// what does not exist.
+// place opens the partition that an id carries, and returns the plain id; c.scope is the opened
+// scope. Malformed, closed and missing ids all get the same answer, ErrNotFound.
 func (c *call) place(id string, m access.Mode) (backends.Manager, string, error) {
 	p, plain, ok := decodeID(id)
 	if !ok {
@@ -90,7 +88,7 @@ func (c *call) place(id string, m access.Mode) (backends.Manager, string, error)
 	return manager, plain, err
 }
 
-// lists returns an error where the backend does not list or change single memories.
+// lists returns an error if the backend cannot list or change single memories.
 func (c *call) lists() error {
 	if c.Manager == nil {
 		return fmt.Errorf("%w: this backend does not list or change single memories", backends.ErrInvalid)
@@ -126,8 +124,8 @@ func (c *call) deleteMemory(id string) error {
 	return manager.Delete(c, &backends.DeleteRequest{Scope: c.scope, ID: id})
 }
 
-// find returns the memories of the scope that answer a query, best first, at most topK; for a
-// blank query all that match the filter, in the order in which they were stored.
+// find returns the memories of the scope that answer a query, best first, at most topK; for a blank
+// query all that match the filter, in the order of storing.
 func (c *call) find(r *backends.SearchRequest) ([]backends.Hit, error) {
 	if strings.TrimSpace(r.Query) != "" {
 		found, err := c.Backend().Search(c, r)
@@ -159,7 +157,7 @@ func cut[T any](all []T, from, size int) []T {
 	return all[from : from+min(size, len(all)-from)]
 }
 
-// detailed answers failures as the servers of mem0 and agent-memory-server do.
+// detailed answers failures in the form of mem0's and agent-memory-server's servers.
 func detailed(_ *Handler, err error, _ []byte) (int, any) {
 	status, _, text := statusOf(err)
 	return status, object{"detail": text}

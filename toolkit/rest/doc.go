@@ -9,21 +9,21 @@
 //
 // # Endpoints
 //
-// /openapi.json describes them all. Under /api/v1 are those of this project; the others are
-// for clients that exist: of a mem0 server and of the mem0 platform (mem0.go), and of
+// /openapi.json describes them all. The endpoints under /api/v1 are this project's; the others are
+// for existing clients: of a mem0 server and of the mem0 platform (mem0.go), and of
 // agent-memory-server (ams.go).
 //
-// What may take long answers 202 with a job where the request has "Prefer: respond-async",
-// and server-sent events where it has "Accept: text/event-stream".
+// Long requests answer 202 with a job if they have "Prefer: respond-async", and server-sent events
+// if they have "Accept: text/event-stream".
 //
-// # Who may do what
+// # Keys and limits
 //
-// Without keys, requests from this machine alone are served: see package access for the rest.
-// A scope that the key does not open is 403, whether it holds something or not. In a workspace a
-// key acts as its person, and needs Admin for what concerns all of it. Bodies are
-// JSON and bounded. There is no CORS, and what a page of another origin sends is refused. Writes are on
-// the audit log of the guard. No path of a request reaches the file system.
+// Without keys only requests from this machine are served: see package access for the rest. A scope
+// that is closed to the key is 403, whatever it holds. In a workspace a key acts as its person, and
+// needs Admin for the whole of it. Bodies are JSON and bounded. There is no CORS, and requests from
+// pages of other origins are refused. Writes are on the audit log of the guard. Paths of requests
+// never reach the file system.
 //
-// The handler sets no deadlines on connections. Give the http.Server a ReadTimeout and an
-// IdleTimeout.
+// The handler leaves the deadlines of connections to the program. Give the http.Server a
+// ReadTimeout and an IdleTimeout.
 package rest

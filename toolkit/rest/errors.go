@@ -14,13 +14,13 @@ import (
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// errorBody is what an endpoint of ours answers with where it fails.
+// errorBody is the answer of our own endpoints to a failure.
 type errorBody struct {
 	Code  string `json:"code"`
 	Error string `json:"error"`
 }
 
-// bodyError is a body that cannot be read or does not fit the endpoint's schema.
+// bodyError is a body that is unreadable or does not fit the endpoint's schema.
 type bodyError struct{ error }
 
 func (e *bodyError) Unwrap() []error { return []error{e.error, backends.ErrInvalid} }
@@ -30,7 +30,7 @@ type missingError struct{ Fields []string }
 
 func (e *missingError) Error() string { return "missing: " + strings.Join(e.Fields, ", ") }
 
-// statuses are how failures are answered, the first that fits.
+// statuses map failures to answers; the first that fits counts.
 var statuses = []struct {
 	err    error
 	status int
@@ -49,8 +49,8 @@ var statuses = []struct {
 	{backends.ErrUnavailable, http.StatusServiceUnavailable, "unavailable"},
 }
 
-// statusOf returns the status of an error, a code and a text for the caller: what went wrong
-// inside is for the log.
+// statusOf returns the status of an error, a code and a text for the caller. Details of inner
+// failures are for the log.
 func statusOf(err error) (status int, code, message string) {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
@@ -68,7 +68,7 @@ func statusOf(err error) (status int, code, message string) {
 			return s.status, s.code, "not found"
 		case s.status < 500:
 			return s.status, s.code, message
-		default: // of the store or a model: addresses and the like stay here
+		default: // of the store or a model: addresses and the like are for the log
 			return s.status, s.code, s.err.Error()
 		}
 	}

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	maxJobs    = 100              // of a key that are known at a time
+	maxJobs    = 100              // of a key, at a time
 	keepJobs   = time.Hour        // after their end
-	jobTimeout = 10 * time.Minute // also of long requests that are no jobs
+	jobTimeout = 10 * time.Minute // also of other long requests
 	jobEvents  = 5 * time.Second  // between two events of progress
 )
 
-// jobs are requests that are served after they were answered. They live in this process.
+// jobs are requests that run after their first answer. They live in this process.
 type jobs struct {
 	mu   sync.Mutex
 	byID map[string]*job
@@ -34,22 +34,22 @@ type jobs struct {
 	stop context.CancelFunc
 }
 
-// job is a request that is served in the background.
+// job is a request that runs in the background.
 type job struct {
 	ID      string    `json:"id"`
-	URL     string    `json:"url"` // where it is read
+	URL     string    `json:"url"` // the address to read it at
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
-	Status  int       `json:"status,omitempty"` // as the endpoint would have answered; 0: under way
-	Body    any       `json:"body,omitempty"`   // likewise
+	Status  int       `json:"status,omitempty"` // the endpoint's status; 0: running
+	Body    any       `json:"body,omitempty"`   // the endpoint's body
 
-	key  string              // whose it is
-	of   backends.Scope      // that it opened, once it ended
-	gone []*backends.Receipt // of those who were forgotten while it ran
+	key  string              // the name of the key
+	of   backends.Scope      // the scope that it opened, after its end
+	gone []*backends.Receipt // of people who were forgotten while it ran
 	done chan struct{}       // closed at its end
 }
 
-// Close ends the jobs under way, and waits until they are, or ctx ends.
+// Close ends running jobs, and waits for their end, or for the end of ctx.
 func (h *Handler) Close(ctx context.Context) error {
 	h.jobs.stop()
 	h.jobs.mu.Lock()
@@ -93,7 +93,7 @@ func (h *Handler) start(c *call) (*job, error) {
 	id, all := backends.NewID(), &h.jobs
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	of := 0 // the key: one has no part of what others may start
+	of := 0 // by key: the jobs of others leave its limit alone
 	for id, old := range all.byID {
 		switch {
 		case !old.Ended.IsZero() && h.cfg.Clock().Sub(old.Ended) > keepJobs:
@@ -107,7 +107,7 @@ func (h *Handler) start(c *call) (*job, error) {
 	}
 	j := &job{ID: id, URL: "/api/v1/jobs/" + id, Started: h.cfg.Clock(), key: c.key.Name, done: make(chan struct{})}
 	all.byID[id] = j
-	// The values of the request stay; its end is not the job's.
+	// The values of the request stay; its end leaves the job running.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), jobTimeout)
 	release := context.AfterFunc(all.ctx, cancel)
 	go func() {
@@ -125,8 +125,8 @@ func (h *Handler) start(c *call) (*job, error) {
 	return j, nil
 }
 
-// forget is the Forget of a backends.Place: it drops the results that are about a person, or show
-// memories which are gone, also those that are yet to come.
+// forget is the Forget of a backends.Place. It drops results about a person and results that show
+// erased memories, now and at the end of running jobs.
 func (all *jobs) forget(_ context.Context, _ *backends.ForgetRequest, gone *backends.Receipt) (dropped int, _ error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -141,7 +141,7 @@ func (all *jobs) forget(_ context.Context, _ *backends.ForgetRequest, gone *back
 	return dropped, nil
 }
 
-// shows reports whether a result is about a person who was forgotten, or shows what is gone.
+// shows reports whether a result is about a forgotten person, or shows an erased memory.
 func (j *job) shows(gone *backends.Receipt) bool {
 	if p, err := j.of.Owner(); err == nil && p == gone.Partition {
 		return true
@@ -154,7 +154,7 @@ func (j *job) shows(gone *backends.Receipt) bool {
 	return err != nil || slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(body, []byte(id)) })
 }
 
-// now returns a copy of the job as it is.
+// now returns a copy of the job in its present state.
 func (all *jobs) now(j *job) job {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -172,7 +172,7 @@ func (c *call) events(j *job) {
 			name = "result"
 		}
 		b, _ := json.Marshal(state)
-		_, _ = fmt.Fprintf(c, "event: %s\ndata: %s\n\n", name, b) // who went away reads the job later
+		_, _ = fmt.Fprintf(c, "event: %s\ndata: %s\n\n", name, b) // a client that left reads the job later
 		_ = http.NewResponseController(c.w).Flush()
 		if state.Status != 0 {
 			return

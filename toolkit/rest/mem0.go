@@ -17,11 +17,11 @@ import (
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// ofMem0 are the endpoints of mem0's own server, and of its platform, which its Python client
-// calls. user_id and agent_id are those of a scope, run_id is its session, and app_id is kept
-// in the metadata; the namespace is the key's, or in the header X-Memory-Namespace. What is
-// added is stored when it is answered, so that there are no events to wait for. To delete all
-// of a user or an agent is to forget them; their history goes, too.
+// ofMem0 are the endpoints of mem0's own server, and the ones of its platform that its Python
+// client calls. user_id and agent_id are a scope's, run_id is its session, and app_id goes to the
+// metadata. The namespace is the key's, or in the header X-Memory-Namespace. An add is stored
+// before its answer, so that there are no events to wait for. Deleting all memories of a user or an
+// agent forgets them; their history goes, too.
 var ofMem0 = &family{tag: "mem0", fail: detailed}
 
 type (
@@ -43,7 +43,7 @@ type (
 	mem0Message struct {
 		Role    string          `json:"role"`
 		Name    string          `json:"name,omitempty"`
-		Content json.RawMessage `json:"content"` // a text, or parts of which those with a text count
+		Content json.RawMessage `json:"content"` // a text, or parts; the texts of parts count
 	}
 	mem0Add struct {
 		mem0IDs
@@ -58,7 +58,7 @@ type (
 		memoryID
 		Text     *string         `json:"text,omitempty"`
 		Metadata map[string]any  `json:"metadata,omitempty"`
-		LastDay  json.RawMessage `json:"expiration_date,omitempty"` // null: never
+		LastDay  json.RawMessage `json:"expiration_date,omitempty"` // null: it lasts forever
 	}
 	mem0Entity struct {
 		Type string `json:"type" path:"type"` // user or agent
@@ -128,14 +128,14 @@ func (c *call) mem0Add(in *mem0Add) (object, error) {
 	return object{"status": "SUCCEEDED", "event_id": backends.NewID(), "results": results}, nil
 }
 
-// mem0Events are mem0's words for what became of a memory.
+// mem0Events are mem0's words for outcomes.
 var mem0Events = map[backends.Outcome]string{
 	backends.OutcomeAdded: "ADD", backends.OutcomeUpdated: "UPDATE", backends.OutcomeSuperseded: "UPDATE",
 	backends.OutcomeRetracted: "DELETE", backends.OutcomeDeleted: "DELETE",
 	backends.OutcomeUnchanged: "NONE", backends.OutcomeFailed: "FAILED", backends.OutcomeSkipped: "SKIPPED",
 }
 
-// mem0Find answers with a page of what a query finds, or without a query of all there is.
+// mem0Find answers with a page of the hits of a query, or of all memories if the query is blank.
 func (c *call) mem0Find(in *mem0Query) (object, error) {
 	s, filter, err := c.mem0Scope(in, access.Read)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *call) mem0DeleteAll(in *mem0Query) (object, error) {
 		return nil, err
 	}
 	switch {
-	case filter == nil && in.UserID == "" && in.AgentID == "": // all of the connection's user is never meant so
+	case filter == nil && in.UserID == "" && in.AgentID == "": // a deletion for the connection's whole user needs the name
 		err = fmt.Errorf("%w: name a user_id or an agent_id", backends.ErrNoScope)
 	case filter == nil:
 		_, err = c.Erase(c, s, nil)
@@ -258,7 +258,7 @@ func (c *call) mem0Erase(in *mem0Entity) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Workspace != "" { // a run, an app, or no type of theirs
+	if s.Workspace != "" { // a run, an app, or an unknown type
 		return nil, fmt.Errorf("%w: only a user and an agent can be erased; to delete a run, name its user_id and run_id", backends.ErrInvalid)
 	}
 	_, err = c.Erase(c, s, nil)
@@ -281,7 +281,7 @@ func (c *call) mem0Reset(_ *struct{}) (object, error) {
 	return object{"message": "All memories reset"}, nil
 }
 
-// mem0Memory returns a memory of c.scope as mem0 has it.
+// mem0Memory returns a memory of c.scope in mem0's form.
 func (c *call) mem0Memory(m *backends.Memory) object {
 	if m == nil {
 		return nil
@@ -297,7 +297,7 @@ func (c *call) mem0Memory(m *backends.Memory) object {
 	return out
 }
 
-// endOf returns the end of a day in JSON, UTC; the zero time for none and for null.
+// endOf returns the end of a day in JSON, UTC; the zero time if it is missing or null.
 func endOf(day json.RawMessage) (time.Time, error) {
 	if len(day) == 0 || string(day) == "null" {
 		return time.Time{}, nil
@@ -317,7 +317,7 @@ func textOfContent(raw json.RawMessage) (text string) {
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	_ = json.Unmarshal(raw, &parts) // of another form: it has no text
+	_ = json.Unmarshal(raw, &parts) // any other form has an empty text
 	for _, p := range parts {
 		text = strings.TrimSpace(text + " " + p.Text)
 	}

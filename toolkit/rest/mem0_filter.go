@@ -11,8 +11,8 @@ import (
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// mem0Scope opens the scope of the user, or else of the agent, that ids and filters require,
-// and returns the other conditions; beside a user the agent is one.
+// mem0Scope opens the scope of the user, or else of the agent, that ids and filters require. It
+// returns the other conditions; beside a user the agent is one of them.
 func (c *call) mem0Scope(in *mem0Query, m access.Mode) (s backends.Scope, filter *backends.Filter, err error) {
 	filter, err = backends.ParseFilter(in.Filters)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *call) mem0Scope(in *mem0Query, m access.Mode) (s backends.Scope, filter
 	return s, filter, err
 }
 
-// mem0Names are mem0's names of fields that have others here.
+// mem0Names translates the fields that have other names in mem0.
 var mem0Names = map[string]string{
 	"run_id": "session_id", "actor_id": "speaker", "created_at": "created", "updated_at": "updated", "expiration_date": "expires",
 }
@@ -54,7 +54,7 @@ func conditions(f *backends.Filter) (all []backends.Filter) {
 	return all
 }
 
-// takeID takes the first condition that a field is an id out of the others.
+// takeID removes the first condition that a field equals an id, and returns the id.
 func takeID(all []backends.Filter, field string) (string, []backends.Filter) {
 	i := slices.IndexFunc(all, func(f backends.Filter) bool { return f.Op == "eq" && f.Field == field })
 	if i < 0 {
@@ -64,7 +64,7 @@ func takeID(all []backends.Filter, field string) (string, []backends.Filter) {
 	return id, slices.Delete(all, i, i+1)
 }
 
-// allOf joins conditions by and, and checks them; it is nil without any.
+// allOf joins conditions by and, and checks them; it is nil for an empty list.
 func allOf(conditions []backends.Filter) (*backends.Filter, error) {
 	if len(conditions) == 0 {
 		return nil, nil

@@ -26,13 +26,13 @@ type deleteQuery struct {
 	Erase bool `json:"-" query:"erase" jsonschema:"its history, too, and the words of the turn that taught it"`
 }
 
-// searchResponse is what a search answers.
+// searchResponse is the answer of a search.
 type searchResponse struct {
 	backends.SearchResponse
 	Degraded string `json:"degraded,omitempty"`
 }
 
-// addResponse is what an add answers.
+// addResponse is the answer of an add.
 type addResponse struct {
 	backends.AddResponse
 	Items []item `json:"items"`
@@ -58,7 +58,7 @@ type countResponse struct {
 	Count int `json:"count"`
 }
 
-// memoryRoutes are the endpoints of memories, and of a person's as a whole.
+// memoryRoutes are the endpoints of memories, and of a person as a whole.
 func (h *Handler) memoryRoutes() {
 	read, write, long := traits{}, traits{mode: access.Write}, traits{mode: access.Write, long: true}
 	scoped(h, "POST search", "Memories that answer a query, best first.", read, (*call).search)

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	notesOf      = 20   // notes kept of each person
-	notesPersons = 1000 // persons whose notes are kept
+	notesOf      = 20   // notes for each person
+	notesPersons = 1000 // persons with notes
 )
 
-// Notes keeps what the last replies of this process were shown of memory, 20 for each of the
-// 1000 persons who came last. Give its Record to the middleware:
+// Notes keeps the notes that the last replies of this process got, 20 for each of the 1000 most
+// recent persons. Give its Record to the middleware:
 //
 //	notes := rest.NewNotes(nil)
 //	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend, OnNote: notes.Record})
@@ -35,13 +35,13 @@ type Notes struct {
 	last  *lru.Cache[backends.Partition, []note]
 }
 
-// note is what a reply was shown.
+// note is the note of one reply.
 type note struct {
 	Time    time.Time      `json:"time"`
 	Session string         `json:"session,omitempty"`
 	Query   string         `json:"query"`
-	Text    string         `json:"text"` // as the model reads it; empty: nothing fitted
-	Hits    []backends.Hit `json:"hits"` // those of Text, with their scores
+	Text    string         `json:"text"` // the model's text; empty if nothing fitted
+	Hits    []backends.Hit `json:"hits"` // the hits of Text, with their scores
 }
 
 // NewNotes returns empty notes. A nil clock is backends.SystemClock.
@@ -73,8 +73,8 @@ func (n *Notes) of(p backends.Partition) []note {
 	return orEmpty(notes)
 }
 
-// forget is the Forget of a backends.Place: it drops the notes of a person, and those of others
-// that show memories which are gone.
+// forget is the Forget of a backends.Place: it drops the notes of a person, and notes of others
+// that show erased memories.
 func (n *Notes) forget(_ context.Context, _ *backends.ForgetRequest, gone *backends.Receipt) (dropped int, _ error) {
 	ids := map[string]bool{}
 	for _, id := range gone.Gone() {

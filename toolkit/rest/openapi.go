@@ -19,8 +19,8 @@ import (
 
 type object = map[string]any
 
-// document builds the OpenAPI document of all routes and serves it at /openapi.json, to
-// every client, also without a key.
+// document builds the OpenAPI document of all routes and serves it at /openapi.json, to every
+// client, with or without a key.
 func (h *Handler) document() error {
 	paths := map[string]object{}
 	for _, r := range h.routes {
@@ -72,7 +72,7 @@ func (r *route) operation(path string) object {
 	return op
 }
 
-// param is a field of a request that is in the address.
+// param is a field of a request that comes from the address.
 type param struct {
 	in, name string              // "path" or "query"
 	field    reflect.StructField // with its index in the request
@@ -80,8 +80,8 @@ type param struct {
 
 var scopeType = reflect.TypeFor[backends.Scope]()
 
-// paramsOf returns the fields of t that are tagged path or query. Without a tag, a field with the
-// name of a wildcard of the pattern is one, too, and so are the parts of a scope, but for POST.
+// paramsOf returns the fields of t with a tag path or query. An untagged field with the name of a
+// wildcard of the pattern is one, too, and so are the parts of a scope, except in POST.
 func paramsOf(pattern string, t reflect.Type) (out []param) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -105,7 +105,7 @@ func paramsOf(pattern string, t reflect.Type) (out []param) {
 	return out
 }
 
-// bind fills the parameters of a request in, as far as the address has them.
+// bind fills in the parameters of a request that the address has.
 func bind(in reflect.Value, params []param, r *http.Request) error {
 	query := r.URL.Query()
 	for _, p := range params {
@@ -125,7 +125,7 @@ func bind(in reflect.Value, params []param, r *http.Request) error {
 	return nil
 }
 
-// messageSchema is the part of a message of Eino that everybody needs.
+// messageSchema is the essential part of a message of Eino.
 var messageSchema = &jsonschema.Schema{
 	Type: "object", Required: []string{"role"}, Description: "a message of Eino, with an identity and a time",
 	Properties: map[string]*jsonschema.Schema{
@@ -148,8 +148,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// allowMore lets a body have fields that the endpoint does not know, as the servers whose
-// clients call us do.
+// allowMore lets a body have unknown fields, as the servers do whose clients call us.
 func allowMore(s *jsonschema.Schema) {
 	s.AdditionalProperties = nil
 	for _, p := range s.Properties {

@@ -12,8 +12,8 @@ import (
 //go:embed page/*
 var pageFiles embed.FS
 
-// pageTypes are the content types of the page's files. The host's table is not asked: it differs
-// from host to host.
+// pageTypes are the content types of the page's files, because the host's table differs from host
+// to host.
 var pageTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -21,13 +21,13 @@ var pageTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// pageRoutes serves the page at "/" and its files at "/page/". It holds nothing of anyone: what
-// it shows it asks for under /api/v1, with the key that the reader enters.
+// pageRoutes serves the page at "/" and its files at "/page/". The page itself is the same for
+// everyone: it asks for its contents under /api/v1, with the key that the reader enters.
 func (h *Handler) pageRoutes() {
 	if h.cfg.NoPage {
 		return
 	}
-	files, _ := pageFiles.ReadDir("page") // it is embedded, with all of its files
+	files, _ := pageFiles.ReadDir("page") // all of its files are embedded
 	for _, f := range files {
 		body, _ := pageFiles.ReadFile("page/" + f.Name())
 		pattern := "GET /page/" + f.Name()

@@ -16,10 +16,10 @@ import (
 )
 
 type (
-	// keyResponse says what a key opens and what the server offers.
+	// keyResponse describes a key and the features of the server.
 	keyResponse struct {
 		Key      string              `json:"key"`
-		As       string              `json:"as,omitempty"` // the user that it is, where it names one
+		As       string              `json:"as,omitempty"` // the user that the key names, if any
 		Write    bool                `json:"write"`
 		Admin    bool                `json:"admin"`
 		Features []string            `json:"features"` // sessions, blocks, notes, tools
@@ -48,14 +48,14 @@ type (
 	}
 	healthResponse struct {
 		working.Health
-		Queued int `json:"queued"` // turns that this process has not logged yet
+		Queued int `json:"queued"` // turns that this process is still to log
 	}
 	retryRequest struct {
 		Scope backends.Scope `json:"scope,omitzero"`
 	}
 )
 
-// peopleRoutes are the endpoints of what is known beside memories, and of whom.
+// peopleRoutes are the endpoints beside memories, and of their owners.
 func (h *Handler) peopleRoutes() {
 	add(h, own, "GET /api/v1/me", "What this key opens, and what the server offers.", traits{}, func(c *call, _ *struct{}) (keyResponse, error) {
 		k := c.key
@@ -137,8 +137,8 @@ func (h *Handler) blockRoutes() {
 		})
 }
 
-// ownsBlock returns an error where a key may not write a block anew: one of a workspace has what
-// several people put there.
+// ownsBlock returns an error if a key may not replace a block: a workspace's block has the texts of
+// several people.
 func (c *call) ownsBlock(blocks *core.Blocks, in *blockRequest) (err error) {
 	for _, b := range blocks.Blocks() {
 		if b.Name == in.Name && b.Owner == backends.PartitionWorkspace {
@@ -163,7 +163,7 @@ func (h *Handler) learningRoutes() {
 		})
 	add(h, own, "POST /api/v1/retry", "Learn once more from what failed, of the scope's session, or of all sessions without one.",
 		traits{mode: access.Write, long: true}, func(c *call, in *retryRequest) (_ struct{}, err error) {
-			var scopes []backends.Scope // none: all
+			var scopes []backends.Scope // nil: all
 			if in.Scope.IsZero() {
 				err = c.openAll(access.Any, access.Write)
 			} else {

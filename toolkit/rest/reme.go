@@ -34,25 +34,25 @@ func (h *Handler) remeRoutes() {
 	})
 }
 
-// openOrDefault is open for clients of ReMe, which may leave the workspace out, and name no user but
-// by a header.
+// openOrDefault is open for clients of ReMe, which may leave the workspace out, and name a user
+// only by a header.
 func (c *call) openOrDefault(s backends.Scope, m access.Mode) (backends.Scope, error) {
 	if s.UserID == "" && s.Workspace == "" && s.AgentID == "" {
-		of, _ := c.key.Scope(nil) // what the key alone says; none is no failure
+		of, _ := c.key.Scope(nil) // the key's own scope; a missing one is fine
 		s.Workspace = cmp.Or(of.Workspace, "default")
 	}
-	if s.UserID+s.AgentID == "" && m&(access.Whole|access.Program) == 0 { // who acts in the workspace
+	if s.UserID+s.AgentID == "" && m&(access.Whole|access.Program) == 0 { // the person who acts in the workspace
 		s.UserID = c.r.Header.Get(access.HeaderUser)
 	}
 	return c.open(s, m)
 }
 
-// remeFailure answers as ReMe does where a field is missing, and else with its envelope.
+// remeFailure answers in ReMe's form if a field is missing, and else with its envelope.
 func remeFailure(h *Handler, err error, body []byte) (int, any) {
 	var missing *missingError
 	if errors.As(err, &missing) {
 		var input any
-		_ = json.Unmarshal(body, &input) // it was read before
+		_ = json.Unmarshal(body, &input) // read has checked it
 		detail := []object{}
 		for _, name := range missing.Fields {
 			detail = append(detail, object{"type": "missing", "loc": []string{"body", name}, "msg": "Field required", "input": input})

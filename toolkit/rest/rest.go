@@ -18,41 +18,41 @@ import (
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
-// Config configures a [Handler]. It is copied by New.
+// Config configures a [Handler]. [New] copies it.
 type Config struct {
-	Memory access.Memory // What is served. Required. It stays the caller's to close.
-	// Guard finds the key of a request. Optional. Defaults to one without keys: only this
-	// machine is served.
+	Memory access.Memory // The memory to serve. Required. It stays the caller's to close.
+	// Guard finds the key of a request. Optional. Defaults to a guard without keys, which serves
+	// only this machine.
 	Guard *access.Guard
-	// Store lists people, sessions of all of them, and learning that failed. Optional. Without
-	// it these answer 404.
+	// Store lists people, their sessions, and failed learning. Optional. Without it these answer
+	// 404.
 	Store store.Store
-	Notes *Notes // Shows what replies were shown. Optional.
+	Notes *Notes // The notes of the last replies. Optional.
 	// Flows are ReMe's endpoints. Optional. Without them they answer 404.
 	Flows *flows.Flows
-	// AlwaysOK answers a failure of ReMe's endpoints with 200 and success false, as ReMe
-	// does, where nothing is wrong with key, body and rate. Optional. Defaults to status codes.
+	// AlwaysOK answers a failure of ReMe's endpoints with 200 and success false, as ReMe does,
+	// unless key, body or rate are wrong. Optional. Defaults to status codes.
 	AlwaysOK bool
 
 	MaxBody int64         // Optional. Of a request, in bytes; imports may have any size. Defaults to 4 MiB.
-	Timeout time.Duration // Optional. Of one request. Defaults to 30 s; what asks a model, imports and exports have 10 min.
+	Timeout time.Duration // Optional. Of one request. Defaults to 30 s; requests to a model, imports and exports have 10 min.
 
-	NoPage bool           // Serve no page at "/".
-	Log    *slog.Logger   // Optional. Gets failures that are not the caller's. Defaults to slog.Default().
+	NoPage bool           // Leave out the page at "/".
+	Log    *slog.Logger   // Optional. Gets failures inside the server. Defaults to slog.Default().
 	Clock  backends.Clock // Optional. Defaults to backends.SystemClock.
 }
 
-// Handler serves memory over HTTP. It is safe for concurrent use. Close it: it may have jobs
-// under way.
+// Handler serves memory over HTTP. It is safe for concurrent use. Close it: it may have running
+// jobs.
 type Handler struct {
-	cfg      Config // without Memory and Store: they are behind the door
+	cfg      Config // without Memory and Store, which the door holds
 	door     *access.Door
 	mux      *http.ServeMux
-	paced    http.Handler // mux, for clients that go on
+	paced    http.Handler // mux, with a pace for clients
 	routes   []*route
-	features []string // of our own endpoints, those that depend on the configuration
+	features []string // our own features that the configuration turns on
 	jobs     jobs
-	streams  map[bool]chan struct{} // that read or, under true, write, which hold some megabytes each
+	streams  map[bool]chan struct{} // reading ones or, under true, writing ones, which hold some megabytes each
 	origin   *http.CrossOriginProtection
 }
 
@@ -70,7 +70,7 @@ func New(cfg *Config) (*Handler, error) {
 	c.Log = cmp.Or(c.Log, slog.Default())
 	c.Clock = work.Clock(c.Clock)
 	if c.Guard == nil {
-		c.Guard, _ = access.New(nil) // without keys nothing is wrong with them
+		c.Guard, _ = access.New(nil) // an empty list of keys is valid
 	}
 	cfg.Memory.ForgetsAlso(h.places()...)
 	h.memoryRoutes()
@@ -88,7 +88,7 @@ func New(cfg *Config) (*Handler, error) {
 	return h, h.document()
 }
 
-// places are where something of people is kept here.
+// places are the stores of people's data in this package.
 func (h *Handler) places() []backends.Place {
 	out := []backends.Place{{Name: "results of jobs", Forget: h.jobs.forget}}
 	if h.cfg.Notes != nil {

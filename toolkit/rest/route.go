@@ -31,26 +31,26 @@ type family struct {
 	fail func(h *Handler, err error, body []byte) (int, any)
 }
 
-// route is an endpoint: how it is served and how the document describes it.
+// route is an endpoint: how to serve it and how to describe it.
 type route struct {
 	*family
 	traits
 	pattern, method, path string // "POST /search" and its parts
 	summary               string
 	params                []param
-	body                  *jsonschema.Resolved // nil: it takes no body
+	body                  *jsonschema.Resolved // nil: the endpoint ignores bodies
 	out                   reflect.Type
 	serve                 func(c *call) (any, error)
 }
 
-// traits are what endpoints differ in.
+// traits are the differences between endpoints.
 type traits struct {
-	mode   access.Mode // What it does with the scope of its request. What changes something is logged.
+	mode   access.Mode // Its use of the scope of its request. Writes are logged.
 	long   bool        // It may take long: a caller may ask for a job or for progress.
 	stream bool        // It reads or writes a stream instead of JSON values.
 }
 
-// How many exports and imports are served at a time. More of them wait.
+// How many exports and imports run at a time. More of them wait.
 const exports, imports = 12, 1
 
 // call is one request.
@@ -63,12 +63,12 @@ type call struct {
 	w     http.ResponseWriter
 	body  []byte
 
-	*access.Opened                // nil until a scope is open: before that no endpoint reaches the memory
-	scope          backends.Scope // the last one that was to be opened
+	*access.Opened                // nil until a scope is open, so that endpoints reach memory only behind it
+	scope          backends.Scope // the last scope that open got
 	written        bool           // the answer, as a stream
 }
 
-// open opens a scope, and returns it as it is to be used: see [access.Key.Open].
+// open opens a scope, and returns the scope to use: see [access.Key.Open].
 func (c *call) open(s backends.Scope, m access.Mode) (backends.Scope, error) {
 	opened, err := c.door.Open(c.key, s, m)
 	if c.Opened, c.scope = opened, s; err != nil {
@@ -85,8 +85,8 @@ func (c *call) openAll(namespace string, m access.Mode) (err error) {
 	return err
 }
 
-// scoped registers an endpoint of ours, below /api/v1/, whose request has a field Scope: it is
-// opened before fn is called.
+// scoped registers an endpoint of ours, below /api/v1/, whose request has a field Scope. The scope
+// is open before fn gets the request.
 func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(c *call, in *In) (Out, error)) {
 	pattern = strings.Replace(pattern, " ", " /api/v1/", 1)
 	add(h, own, pattern, summary, t, func(c *call, in *In) (out Out, err error) {
@@ -98,7 +98,8 @@ func scoped[In, Out any](h *Handler, pattern, summary string, t traits, fn func(
 	})
 }
 
-// list is scoped for an endpoint that reads a list, and answers with an object of that alone.
+// list is scoped for an endpoint that reads a list, and answers with an object that has only the
+// list.
 func list[In, T any](h *Handler, name, pattern, summary string, fn func(c *call, in *In) ([]T, error)) {
 	scoped(h, pattern, summary, traits{}, func(c *call, in *In) (map[string][]T, error) {
 		all, err := fn(c, in)
@@ -106,8 +107,8 @@ func list[In, T any](h *Handler, name, pattern, summary string, fn func(c *call,
 	})
 }
 
-// add registers an endpoint whose request is decoded into In: a body of JSON, then the fields
-// tagged path and query. It opens the scope itself.
+// add registers an endpoint whose request is decoded into In: a body of JSON, then the fields with
+// a tag path or query. fn opens the scope itself.
 func add[In, Out any](h *Handler, f *family, pattern, summary string, t traits, fn func(c *call, in *In) (Out, error)) {
 	rt := &route{family: f, traits: t, pattern: pattern, summary: summary, out: reflect.TypeFor[Out]()}
 	rt.serve = func(c *call) (any, error) {
@@ -125,7 +126,7 @@ func add[In, Out any](h *Handler, f *family, pattern, summary string, t traits, 
 	h.register(rt, reflect.TypeFor[In]())
 }
 
-// register serves rt, which has no params and body yet: they come from the type of its request.
+// register serves rt, and fills in its params and body from the type of its request.
 func (h *Handler) register(rt *route, in reflect.Type) {
 	rt.method, rt.path, _ = strings.Cut(rt.pattern, " ")
 	rt.params = paramsOf(rt.pattern, in)
@@ -165,12 +166,12 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !c.written:
 		write(w, status, body)
-	case status >= 400: // no caller may take a part for the whole
+	case status >= 400: // the abort tells the caller that the answer is incomplete
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// inTurn is run, of a stream once there is room for it.
+// inTurn is run; a stream first waits for room.
 func (c *call) inTurn(ctx context.Context) (status int, body any) {
 	if !c.route.stream {
 		return c.run(ctx)
@@ -185,8 +186,8 @@ func (c *call) inTurn(ctx context.Context) (status int, body any) {
 	}
 }
 
-// run serves the call under ctx, and returns what it answers. What a caller asked for is on
-// the audit log, if it changes something.
+// run serves the call under ctx, and returns its answer. A write is on the audit log as the caller
+// asked for it.
 func (c *call) run(ctx context.Context) (status int, body any) {
 	c.Context = ctx
 	out, err := c.serve()
@@ -209,7 +210,7 @@ func (c *call) serve() (out any, err error) {
 	return c.route.serve(c)
 }
 
-// fail returns what a failure is answered with, and logs what is not the caller's.
+// fail returns the answer to a failure, and logs failures inside the server.
 func (c *call) fail(err error) (status int, body any) {
 	status, body = c.route.fail(c.Handler, err, c.body)
 	if status >= 500 {
@@ -234,10 +235,10 @@ func write(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a caller that went away is no failure
+	_ = json.NewEncoder(w).Encode(v) // a caller that left is fine
 }
 
-// read reads the body of a request, as far as the endpoint takes one, and checks it.
+// read reads and checks the body of a request, if the endpoint takes one.
 func (h *Handler) read(rt *route, w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.cfg.MaxBody))
 	if err != nil {

@@ -17,7 +17,7 @@ type session struct {
 	Tokens      int64           `json:"tokens"`
 	Learnt      int64           `json:"learnt"` // up to this message
 	Summary     string          `json:"summary,omitempty"`
-	SummaryUpto int64           `json:"summary_upto,omitempty"` // the messages that left the window, replaced by Summary
+	SummaryUpto int64           `json:"summary_upto,omitempty"` // the last message replaced by Summary, which left the window
 	Failures    []store.Failure `json:"failures,omitempty"`
 	Created     time.Time       `json:"created"`
 	Updated     time.Time       `json:"updated"`
