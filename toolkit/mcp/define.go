@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
-// What a tool does: its hints to the client. What neither reads nor adds may destroy something.
+// The hints of a tool to the client. A tool that neither reads nor adds may destroy something.
 var (
 	no      = new(bool)
 	reads   = &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no}
@@ -49,7 +49,7 @@ func (s *Server) tools() error {
 	}
 	if s.cfg.Flows != nil {
 		for _, f := range s.cfg.Flows.List() {
-			if f.Name != grepTool && f.Name != readTool { // those of ReMe read files
+			if f.Name != grepTool && f.Name != readTool { // ReMe's own ones read files
 				s.flowTool(f)
 			}
 		}
@@ -61,7 +61,7 @@ func (s *Server) tools() error {
 }
 
 // tool adds a tool of the connection's own scope. Its arguments are an In, and its result an Out,
-// which is shown as JSON unless run says it in another way.
+// shown as JSON unless run returns a text.
 func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, description string, run func(*call, In) (string, Out, error)) {
 	t := &sdk.Tool{Name: name, Description: description, InputSchema: schemaOf(reflect.TypeFor[In]()), Annotations: does}
 	define(s, t, func(c *call, in In) (says string, out Out, err error) {
@@ -73,7 +73,8 @@ func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, descri
 	})
 }
 
-// define adds a tool. run returns what models read, "" for the JSON of its result, and that result.
+// define adds a tool. run returns the text for models, or "" for the JSON of its result, and that
+// result.
 func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says string, out Out, err error)) {
 	t.OutputSchema = resultOf(reflect.TypeFor[Out]())
 	s.takes(t.Name, t.InputSchema)
@@ -100,14 +101,14 @@ func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says strin
 	})
 }
 
-// schemaOf describes arguments. What it does not know is ignored.
+// schemaOf describes arguments. Unknown ones are ignored.
 func schemaOf(t reflect.Type) *jsonschema.Schema {
-	s, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true}) // sdk.AddTool panics without one
+	s, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true}) // sdk.AddTool panics if it is nil
 	return plain(s)
 }
 
-// plain returns a schema as every client takes it. SDKs in TypeScript refuse all tools of a server
-// for one boolean schema, and Gemini for one list of types. Null is an argument left out, see
+// plain returns a schema that every client takes. SDKs in TypeScript refuse all tools of a server
+// for one boolean schema, and Gemini for one list of types. A null argument counts as left out, see
 // [lenient]; a result that may be null has no type.
 func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
@@ -118,7 +119,7 @@ func plain(s *jsonschema.Schema) *jsonschema.Schema {
 		s.Type, s.Types = s.Types[1-n], nil
 	}
 	if s.Type == "" && s.Description == "" {
-		s.Description = "any value" // else it is the schema true
+		s.Description = "any value" // else it becomes the schema true
 	}
 	plain(s.Items)
 	for _, p := range s.Properties {
@@ -127,7 +128,7 @@ func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// resultOf names the fields of a result. They have no type: a list that is empty may be null.
+// resultOf names the fields of a result. They have no type: an empty list may be null.
 func resultOf(t reflect.Type) *jsonschema.Schema {
 	all, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true})
 	out := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
@@ -175,7 +176,7 @@ func (s *Server) flowTool(f flows.Flow) {
 			if want.UserID == "" && want.Workspace == "" {
 				want = c.scope
 			}
-			if want.UserID+want.AgentID == "" && m&(access.Whole|access.Program) == 0 { // who acts in the workspace
+			if want.UserID+want.AgentID == "" && m&(access.Whole|access.Program) == 0 { // the person who acts in the workspace
 				want.UserID = c.scope.UserID
 			}
 			want, err := c.key.Open(want, m)

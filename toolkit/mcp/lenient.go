@@ -14,8 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lenient reads arguments as the agent's own tools do: null for what is left out, a text with a
-// number or a truth value in it, one text where a list is due.
+// lenient reads arguments like the agent's own tools: null counts as left out, a text may hold a
+// number or a truth value, and one text may stand for a list.
 func (s *Server) lenient(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if call, ok := r.(*sdk.CallToolRequest); ok && s.inputs[call.Params.Name] != nil {
@@ -39,7 +39,7 @@ func (s *Server) takes(name string, schema any) {
 	}
 }
 
-// readAs returns a value as its schema has it, or the value itself where that is not clear.
+// readAs returns a value in the type of its schema, or the value itself if that is unclear.
 func readAs(s *jsonschema.Schema, v any) any {
 	text, isText := v.(string)
 	text = strings.TrimSpace(text)

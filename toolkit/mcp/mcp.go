@@ -1,8 +1,8 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package mcp serves memory to whatever speaks the Model Context Protocol, such as coding agents
-// and chat clients: over HTTP, or over standard input and output.
+// Package mcp serves memory to clients of the Model Context Protocol, such as coding agents and
+// chat clients: over HTTP, or over standard input and output.
 //
 //	s, err := mcp.New(&mcp.Config{Memory: mem, Guard: guard}) // a middleware.MemoryMiddleware
 //	http.Handle("/mcp", s.Handler())
@@ -16,25 +16,26 @@
 //
 // search_memory, add_memory, and, where the backend lists and changes single memories,
 // list_memories, memory_history, update_memory and delete_memory. grep_working_memory and
-// read_working_memory find and read again what was said in the connection's session. forget
-// erases everything, once the user says so: the client is made to ask them (elicitation). For a
-// client that cannot ask it is refused, unless Config.AllowForget says otherwise. memory is package files, with Config.Files. With
-// Config.Flows there are ReMe's flows under their own names, whose result is ReMe's answer, and
-// as structured content also success and metadata. Every result is structured content, and a text
-// for models: a line for each memory, the text of files and flows, else the same JSON. What a model
-// got wrong is an error of the tool, with a text that says what to do; what failed here goes to
-// Config.OnError.
+// read_working_memory find and read again the messages of the connection's session. forget erases
+// everything, once the user agrees: the client has to ask them (elicitation). Clients that cannot
+// ask are refused, unless Config.AllowForget says otherwise. memory is package files, with
+// Config.Files. With Config.Flows there are ReMe's flows under their own names. Their result is
+// ReMe's answer, and as structured content also success and metadata. Every result is structured
+// content, and a text for models: a line for each memory, the text of files and flows, else the
+// same JSON. A mistake of a model is an error of the tool, with a text that says what to do.
+// Failures of the server go to Config.OnError.
 //
-// Resources are memory://memories and memory://sessions, which list what there is, and each memory
-// and session as memory://memories/ID and memory://sessions/ID. They are JSON, and read-only.
+// Resources are memory://memories and memory://sessions, which list memories and sessions, and each
+// of them as memory://memories/ID and memory://sessions/ID. They are JSON, and read-only.
 //
-// # Whose memory
+// # Scopes
 //
-// The connection says it: the headers of package access over HTTP, within what the key opens,
-// and Config.Scope otherwise. Arguments never do: what a tool does not know, such as a user_id,
-// is ignored, and an id of another partition is not found. ReMe's flows alone name a workspace or
-// a user, which the key must open. In a workspace the connection acts as its user. A session of the
-// protocol belongs to the key and the scope that began it. All that writes goes to the audit log of the [access.Guard], also what was refused.
+// The connection names the scope: by the headers of package access over HTTP, within the scopes
+// that the key opens, and by Config.Scope otherwise. Arguments never do: a tool ignores unknown
+// ones, such as a user_id, and an id of another partition is not found. ReMe's flows alone name a
+// workspace or a user, which the key must open. In a workspace the connection acts as its user. A
+// session of the protocol belongs to the key and the scope that began it. All writes go to the
+// audit log of the [access.Guard], refused ones too.
 package mcp
 
 import (
@@ -57,45 +58,45 @@ import (
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
-// idle is how long a session over HTTP may say nothing before it ends.
+// idle is how long a session over HTTP may be silent before it ends.
 const idle = time.Hour
 
-// Config says what is served, and to whom. It is copied by [New]. What it names stays the
-// caller's.
+// Config names the memory to serve, and its clients. [New] copies it. Its values stay the caller's.
 type Config struct {
 	Memory access.Memory // Required.
 	Files  *files.Files  // Optional. Adds the tool memory.
 	Flows  *flows.Flows  // Optional. Adds ReMe's flows.
 
-	// Guard says who may connect over HTTP, and logs what is written. Optional. Defaults to one
+	// Guard decides who may connect over HTTP, and logs writes. Optional. Defaults to a guard
 	// without keys: this machine may do everything.
 	Guard *access.Guard
-	// Scope is whose memory Run serves. With a user the client acts as that user. Without one it
-	// is the program's: whoever started it holds the store. Over HTTP it holds for connections without a scope, if
-	// their key opens it. Optional. By default such connections have ReMe's flows alone.
+	// Scope is the scope that Run serves. With a user the client acts as that user. Without one it
+	// acts as the program, since whoever started it holds the store. Over HTTP it is the default of
+	// connections, if their key opens it. Optional. By default connections without a scope have
+	// ReMe's flows alone.
 	Scope backends.Scope
-	// AllowForget has forget, and flows that change a whole workspace, go ahead for clients that
-	// cannot ask their user. What the model says is then enough. Optional. Defaults to false.
+	// AllowForget lets forget, and flows that change a whole workspace, go ahead for clients that
+	// cannot ask their user. The word of the model is then enough. Optional. Defaults to false.
 	AllowForget bool
-	// ReadOnly refuses all that writes over Run. Over HTTP the key says it. Optional.
+	// ReadOnly refuses all writes over Run. Over HTTP the key decides. Optional.
 	ReadOnly bool
 
-	// OnError is called with every failure of the memory; stage is the name of the tool. Must be
-	// safe for concurrent use. Optional. Failures are logged by slog in any case.
+	// OnError gets every failure of the memory; stage is the name of the tool. It must be safe for
+	// concurrent use. Optional. slog logs failures in any case.
 	OnError func(ctx context.Context, stage string, err error)
 }
 
 // Server serves a memory. It is immutable and safe for concurrent use.
 type Server struct {
-	cfg  Config // without Memory: it is behind the door
+	cfg  Config // without Memory, which the door holds
 	door *access.Door
 	mcp  *sdk.Server
 
 	inputs map[string]*jsonschema.Schema // the arguments of each tool
 }
 
-// New returns a server, or ErrInvalid for a configuration without Memory or with a scope that
-// cannot be.
+// New returns a server. It returns ErrInvalid for a configuration without Memory or with an invalid
+// scope.
 func New(cfg *Config) (*Server, error) {
 	if cfg == nil || cfg.Memory == nil {
 		return nil, fmt.Errorf("mcp: no Config.Memory: %w: pass one of middleware.New", backends.ErrInvalid)
@@ -107,7 +108,7 @@ func New(cfg *Config) (*Server, error) {
 	}
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: "1"}, &sdk.ServerOptions{
 		Instructions: "Long-term memory. Search it before you answer what may depend on earlier conversations; add lasting facts, preferences and decisions to it.",
-		Capabilities: &sdk.ServerCapabilities{}, // no logging
+		Capabilities: &sdk.ServerCapabilities{}, // logging is off
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	if cfg.Flows != nil {
@@ -140,7 +141,7 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 	return s.mcp.Run(context.WithValue(ctx, connectionKey{}, c), t)
 }
 
-// connection is who is connected, and whose memory it is.
+// connection is a client, with its scope.
 type connection struct {
 	key   *access.Key
 	scope backends.Scope
@@ -148,9 +149,9 @@ type connection struct {
 
 type connectionKey struct{}
 
-// Handler serves clients over streamable HTTP, with sessions: clients of the protocol of 2026-07-28,
-// which has none, fall back to the one before. It answers 401 without a valid key, and 403 for what
-// the key does not open.
+// Handler serves clients over streamable HTTP, with sessions: clients of the protocol of
+// 2026-07-28, which lacks sessions, fall back to the one before. It answers 401 without a valid
+// key, and 403 for scopes that are closed to the key.
 func (s *Server) Handler() http.Handler {
 	streams := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.mcp }, &sdk.StreamableHTTPOptions{SessionTimeout: idle})
 	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
@@ -207,11 +208,11 @@ type call struct {
 	*access.Opened                      // nil outside of do
 	name           string               // of the tool, or of the method
 	request        *sdk.CallToolRequest // nil for resources
-	ask            *sdk.ElicitParams    // what the user is asked before the call goes on
+	ask            *sdk.ElicitParams    // a question to the user before the call goes on
 }
 
-// call returns the call of a request. The context is that in which its session began, of which
-// the SDK lets no other connection make use.
+// call returns the call of a request. Its context is the one in which the session began; the SDK
+// keeps other connections out of it.
 func (s *Server) call(ctx context.Context, name string) (*call, error) {
 	c, ok := ctx.Value(connectionKey{}).(*connection)
 	if !ok {
@@ -220,7 +221,7 @@ func (s *Server) call(ctx context.Context, name string) (*call, error) {
 	return &call{Context: ctx, Server: s, connection: c, name: name}, nil
 }
 
-// do works on what is the connection's own. What writes needs a key that may, and is logged.
+// do works on the connection's own scope. Writes need a key that may write, and are logged.
 func (c *call) do(m access.Mode, run func() error) (err error) {
 	if c.Opened, err = c.door.Open(c.key, c.scope, m); err == nil {
 		err = run()
@@ -237,8 +238,8 @@ func (c *call) audit(s backends.Scope, err error) {
 
 func (c *call) report(err error) { work.Report(c, c.cfg.OnError, c.name, err) }
 
-// explain returns an error as the client reads it. Failures of the memory are reported, and
-// nothing of them is shown.
+// explain returns an error in words for the client. It reports failures of the memory, and hides
+// their details.
 func (c *call) explain(err error) error {
 	is := func(sort error) bool { return errors.Is(err, sort) }
 	var says string

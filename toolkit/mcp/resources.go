@@ -64,8 +64,8 @@ func (c *call) sessions() ([]session, error) {
 	}
 }
 
-// resource serves what there is of a kind as memory://KIND, and one as memory://KIND/ID, with the
-// id percent-encoded: both as JSON. What is not there, and what is elsewhere, is not found.
+// resource serves the list of a kind as memory://KIND, and one item as memory://KIND/ID, with the
+// id percent-encoded: both as JSON. Missing and foreign items are not found.
 func (s *Server) resource(kind, what string, get func(c *call, id string) (any, error)) {
 	const mimeJSON = "application/json"
 	uri := "memory://" + kind

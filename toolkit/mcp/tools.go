@@ -34,7 +34,7 @@ func fits(content string) error {
 // page is a limit within its range, with its default.
 func page(limit, standard, most int) int { return min(max(cmp.Or(limit, standard), 1), most) }
 
-// bullet is the line by which models read a memory.
+// bullet is the line of a memory for models.
 func bullet(h *backends.Hit) string {
 	return text.Truncate(note.View{Language: backends.English}.Bullet(h, h.ID), 2000) + "\n"
 }
@@ -78,7 +78,7 @@ func add(c *call, in addIn) (says string, resp *backends.AddResponse, err error)
 	if resp, err = c.Backend().Add(c, r); err != nil {
 		return "", nil, err
 	}
-	resp.Items = append([]backends.Item{}, resp.Items...) // [] in JSON, where there is none
+	resp.Items = append([]backends.Item{}, resp.Items...) // an empty list is [] in JSON
 	for _, it := range resp.Items {
 		says += string(it.Outcome) + ": " + strings.TrimPrefix(bullet(&backends.Hit{Memory: it.Memory}), "- ")
 		err = errors.Join(err, it.Err)
@@ -162,7 +162,7 @@ func remove(c *call, in deleteIn) (says string, deleted deleteIn, err error) {
 	return "", in, c.Manager.Delete(c, &backends.DeleteRequest{Scope: c.Scope, ID: in.ID, Erase: in.Erase})
 }
 
-// whose names whose memory a scope is about.
+// whose names the owner of a scope's memory.
 func whose(s backends.Scope) string {
 	return fmt.Sprintf("%q", cmp.Or(s.UserID, s.AgentID, s.Workspace))
 }
@@ -172,8 +172,8 @@ var (
 	errCannotAsk = errors.New("the client cannot ask its user")
 )
 
-// agreed returns nil once the user agreed. No word of a model counts: of a client that cannot ask
-// its user nothing is taken for a yes, unless Config.AllowForget says so.
+// agreed returns nil once the user agreed. The word of a model does not count. A client that cannot
+// ask its user is refused, unless Config.AllowForget says otherwise.
 func (c *call) agreed(what string) error {
 	able := c.request.ClientCapabilities()
 	asks := able != nil && able.Elicitation != nil && (able.Elicitation.Form != nil || able.Elicitation.URL == nil)
