@@ -68,6 +68,7 @@ func cores(messages []*schema.Message) (n int) {
 // every word once, and nothing of memory's own; it is learnt from as it was said; and what
 // the next run sees shows or names all of it.
 func TestASessionOfAnyTurns(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	const words, tokens = 110, 3000
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

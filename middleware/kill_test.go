@@ -259,6 +259,7 @@ func (l *life) read(t testing.TB) {
 // A process with working memory is killed at steps that are spread over its life, and at
 // moments that its parent takes at random.
 func TestWorkingMemoryIsKilled(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	// survived checks what a reader left in the store, and goes on with its session: what was
 	// acknowledged is there, each message once and in order, and each context that the model
 	// was shown has or names all that was said before.
@@ -294,16 +295,13 @@ func TestWorkingMemoryIsKilled(t *testing.T) {
 	pages, deaths := 10, 2
 	if testkit.Long() {
 		pages, deaths = 40, 14
-	} else if testkit.Raced() || testing.Short() {
+	} else if testing.Short() {
 		pages, deaths = 8, 1
 	}
 	ways := []string{"read", "read, await", "read, summaries", "read, await, summaries", "read, narrow", "read, narrow, wrapped"}
 	everywhere(t, func(t *testing.T, at func() (string, store.Store)) {
 		dead, alive := 0, 0
-		for i, way := range ways {
-			if testkit.Raced() && i%3 != 0 {
-				continue
-			}
+		for _, way := range ways {
 			live := func(step int) (steps int, killed bool) {
 				l := &life{User: fmt.Sprintf("ann %s %d", way, step), Role: way, Pages: pages, Step: step}
 				var db store.Store
@@ -392,6 +390,7 @@ func (l *life) summarise(t testing.TB) {
 }
 
 func TestASummariserIsKilled(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	// skipped is how a summary names a stretch of the log that was not loaded.
 	skipped := regexp.MustCompile(`earlier messages of this conversation are not shown\. They are kept under log-(\d+)-(\d+)`)
 	// summarised checks a session of which so many turns were acknowledged: each turn is in
@@ -442,14 +441,10 @@ func TestASummariserIsKilled(t *testing.T) {
 	// model's answer and its end.
 	t.Run("at any step", func(t *testing.T) {
 		const before, meanwhile = 40, 3
-		stride := 1
-		if testkit.Raced() {
-			stride = 4
-		}
 		everywhere(t, func(t *testing.T, at func() (string, store.Store)) {
 			kept, lost := 0, 0
 			url, db := at()
-			for step, killed := 1, true; killed; step += stride {
+			for step, killed := 1, true; killed; step++ {
 				l := &life{Store: url, User: fmt.Sprint("ann", step), Role: "summarise, slowly", Step: step}
 				mem, said := l.summariser(t, db, nil), 0
 				say := func(turns int) {
@@ -484,8 +479,6 @@ func TestASummariserIsKilled(t *testing.T) {
 		deaths := 3
 		if testkit.Long() {
 			deaths = 10
-		} else if testkit.Raced() {
-			deaths = 1
 		}
 		everywhere(t, func(t *testing.T, at func() (string, store.Store)) {
 			url, db := at()

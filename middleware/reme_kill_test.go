@@ -145,6 +145,7 @@ func (l *life) learntOnce(t *testing.T, b *reme.Backend, db store.Store) (turns 
 }
 
 func TestReMeIsKilled(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	// recordedOnce checks the calls of the tool: each once, and none that was flushed is missing.
 	recordedOnce := func(t *testing.T, l *life, b *reme.Backend, flushed int) {
 		t.Helper()
@@ -215,7 +216,7 @@ func TestReMeIsKilled(t *testing.T) {
 		orders, deaths := 4, 4
 		if testkit.Long() {
 			orders, deaths = 8, 12
-		} else if testkit.Raced() || testing.Short() {
+		} else if testing.Short() {
 			orders, deaths = 3, 2
 		}
 		everywhere(t, func(t *testing.T, at func() (string, store.Store)) {

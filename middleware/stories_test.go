@@ -31,13 +31,11 @@ const (
 // The stories of each file are told to memory on SQLite, and the first ones to an imitation
 // of Redis, too.
 func TestStories(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	files, err := filepath.Glob("stories/testdata/*.txt")
 	require.NoError(t, err)
 	require.Len(t, files, 7)
 	files = slices.Insert(files, 0, "testdata/stories.txt")
-	if testkit.Raced() {
-		files = files[:1] // what the notes show is no matter of races
-	}
 	for _, arm := range []struct {
 		name    string
 		noModel bool

@@ -186,6 +186,7 @@ func TestModelTimeout(t *testing.T) {
 
 // What is said in the middle of a long message is learnt, too: it is read in parts.
 func TestLongMessagesAreReadWhole(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for name, c := range map[string]struct{ words, calls, skipped int }{
 		"4 KB": {1000, 1, 0}, "32 KB": {8000, 1, 0}, "100 KB": {25_000, 3, 0}, "more than 32 questions": {400_000, 32, 1},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -45,6 +46,7 @@ var everyday = []string{
 
 // What a message changes is among the facts that the learner sees, whatever else is known.
 func TestTheLearnerSeesWhatAMessageMayChange(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for _, others := range []int{14, 60, 240} {
 		for _, c := range updates {
 			m := answering(operations())

@@ -590,6 +590,7 @@ func TestSeveralOperationsInOneAnswer(t *testing.T) {
 // facts. After each change the new fact comes first, nothing that it replaced is shown, and what
 // was before is one request away.
 func TestTwoHundredUpdates(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	subjects := []string{
 		"dentist", "gym", "favourite tea", "bank", "landlord", "phone model", "bus line", "hairdresser", "doctor", "car",
 		"favourite restaurant", "project at work", "desk neighbour", "gardener", "language teacher", "holiday place", "bakery", "vet", "editor", "piano tutor",

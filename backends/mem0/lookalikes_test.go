@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // pairs are two statements that share most of their words, both true, and a question that
@@ -44,6 +45,7 @@ var pairs = [][3]string{
 // What resembles is two memories: both are found, as facts and as what was said, whichever
 // was said first.
 func TestLookalikesAreBothFound(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for _, p := range pairs {
 		for _, kind := range []backends.Kind{backends.KindFact, backends.KindEpisode} {
 			for _, order := range [][2]string{{p[0], p[1]}, {p[1], p[0]}} {

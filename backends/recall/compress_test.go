@@ -18,6 +18,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 const crowdDim, crowdQueries = 384, 25
@@ -111,6 +112,7 @@ func (x *index) uncompress(t tester, s *memStore) {
 // ten best with codes, and their scores are the same. Where words and vectors beside others
 // have a part in the order, the mean of all cosines counts, which is an estimate.
 func TestCodesFindWhatVectorsFind(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for name, s := range map[string]shape{
 		"random": {centres: 1, spread: 1e6}, "clusters": {centres: 200, spread: 1}, "narrow clusters": {centres: 50, spread: 0.3},
 		"a cone, loud components": {centres: 200, spread: 1, axis: 3, loud: 4}, "talk": {centres: 200, spread: 1, axis: 3, talk: true},

@@ -96,6 +96,7 @@ func (l *life) run(t testing.TB) (killed bool) {
 // A process that is killed at any call of the store leaves everything as it was, or as it is to
 // be, and the next one ends what it began.
 func TestAKillLeavesAWholePlanOrNone(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	everyStep := func(t *testing.T, at string, db store.Store) {
 		clock := testkit.NewClock()
 		clock.Set(backends.SystemClock().Add(time.Hour)) // children go by the real one

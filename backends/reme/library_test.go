@@ -144,6 +144,7 @@ func TestWhatCannotBeLoadedChangesNothing(t *testing.T) {
 
 // One write takes 100,000 changes. More is refused before anything is stored.
 func TestALoadHasALimit(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	b, _ := newBackend(t, open(t), nil)
 	one := lines("a", 1)
 	read := 0

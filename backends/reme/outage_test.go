@@ -97,6 +97,7 @@ func state(t testing.TB, db store.Store) []string {
 // the backend and its Redis: the error says what it is, nothing is half stored, and a repeat
 // stores everything once.
 func TestEveryFlowSurvivesOutages(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	const line = `{"workspace_id":"lab","memory_id":"m1","memory_type":"task","when_to_use":"packing tea","content":"keep it dry","score":0.5}` + "\n"
 	flows := map[string]struct {
 		call   func(ctx context.Context, b *reme.Backend) error

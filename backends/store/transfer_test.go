@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // countdown is a context that is cancelled once it was checked so many times: every
@@ -71,6 +72,7 @@ func ExampleTransfer() {
 
 // The tests of package storetest compare all that a transfer moves, on every store.
 func TestTransfer(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	ann := backends.Partition{Namespace: backends.DefaultNamespace, Kind: backends.PartitionUser, ID: "ann"}
 	today := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 	open := func(t *testing.T) store.Store {

@@ -120,6 +120,7 @@ func busy(db store.Store) *working.Config {
 // A process is killed before each call of the store by which it appends and consolidates:
 // another one goes on, loses nothing, and learns nothing twice.
 func TestKilledAtAnyStepNothingIsLostOrLearntTwice(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	long := os.Getenv("EINOMEM_LONG") == "1"
 	onRedis := func(t *testing.T) func() string {
 		url := testredis.Need(t).Start(t).URL()

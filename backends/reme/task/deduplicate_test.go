@@ -471,6 +471,7 @@ func TestAMemoryHoldsAsLongAsWhatTaughtItAgain(t *testing.T) {
 // Whatever is learnt, and whatever the model decides: the same words are there once, what
 // an item names holds, the response reports what is stored, and counts survive.
 func TestPropertyOfLearning(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	words := []string{"read", "every", "page", "until", "one", "comes", "empty", "then", "count", "token"}
 	rapid.Check(t, func(rt *rapid.T) {
 		w := open(t).deciding(func(fresh, known string) (string, string, string) { // by the texts alone

@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
 
@@ -149,6 +150,7 @@ func everythingIn(t testing.TB, s *redisstore.Store, p backends.Partition, versi
 // transaction with the next whole one. All is then as it was before the second start. The file
 // is cut behind every command; EINOMEM_EVERY_BYTE=1 also cuts it at each byte, which takes an hour.
 func TestAFileThatEndsInHalfAWrite(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	testredis.Need(t)
 	for _, f := range testredis.Flavours()[:several(1, len(testredis.Flavours()))] {
 		t.Run(f.Name, func(t *testing.T) {

@@ -142,6 +142,7 @@ func makeSteps(s *redisstore.Store, name string, from int, acknowledge func(i in
 // the entry in the registry and the write. What it acknowledged is there, what it
 // did not is there wholly or not at all, and a process that repeats it has all of it once.
 func TestAProcessThatIsKilledAtAnyCommand(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	server := testredis.Need(t).Start(t)
 	c, ctx := server.Client(t), t.Context()
 	s := newStore(t, c, nil)
@@ -248,6 +249,7 @@ func requireAcknowledged(t *testing.T, c redis.UniversalClient, s *redisstore.St
 // Processes that write to one session and one record are killed at any moment, in the
 // midst of each other's writes.
 func TestCompetingProcessesThatAreKilled(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	server := testredis.Need(t).Start(t)
 	c := server.Client(t)
 	s := newStore(t, c, nil)
@@ -291,6 +293,7 @@ func TestCompetingProcessesThatAreKilled(t *testing.T) {
 // started again: clients go on by themselves, and nothing that was acknowledged is lost
 // or there twice.
 func TestAServerThatIsKilledLosesNothingAcknowledged(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	testredis.Need(t)
 	for _, f := range testredis.Flavours()[:several(1, len(testredis.Flavours()))] {
 		t.Run(f.Name, func(t *testing.T) {

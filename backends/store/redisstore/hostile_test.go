@@ -22,6 +22,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
 
@@ -75,6 +76,7 @@ type held struct {
 // their partition; also when the answer to every fifth command or so is lost, to those
 // to the registry too.
 func TestHostileNamesStayInTheirPartition(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for name, setup := range map[string]struct {
 		names []string // of scopes and sessions; fewer meet more often
 		cases int

@@ -27,6 +27,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/storetest"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
 
@@ -195,6 +196,7 @@ func requireConsistent(t testing.TB, c redis.UniversalClient, s *redisstore.Stor
 
 // The contract, on every kind of server that this machine has.
 func TestStore(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	testredis.Each(t, func(t *testing.T, open func(testing.TB) redis.UniversalClient) {
 		storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
 			return newStore(t, open(t), &redisstore.Config{Clock: o.Clock})

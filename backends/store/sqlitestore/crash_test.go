@@ -22,6 +22,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // childEnv makes the test binary a process that writes to a store. Its value is the
@@ -79,6 +80,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestProcessesThatAreKilledOrWriteTogetherLoseNothing(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	// newLog makes a file in which writers count their writes.
 	newLog := func(t *testing.T) string {
 		path := filepath.Join(t.TempDir(), "mem.db")

@@ -20,6 +20,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // fill writes what takes a few hundred pages, of every table, with text of every length.
@@ -83,6 +84,7 @@ func answers(s *sqlitestore.Store) (map[string]string, []error) {
 
 // A damaged index may hide a row or change the order of rows: then Check says so.
 func TestAFlippedByteIsNeverServedAsTruth(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	path := filepath.Join(t.TempDir(), "mem.db")
 	fill(t, path)
 	whole, err := os.ReadFile(path)

@@ -19,6 +19,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // files is what is on a disk: the database and its "-wal" file.
@@ -98,6 +99,7 @@ func everythingIn(t testing.TB, s *sqlitestore.Store) string {
 // The power fails in each write of a history: what was acknowledged before is there, and the
 // write is there wholly or not at all, whatever of it the disk has kept.
 func TestAPowerLossLosesNothingAcknowledged(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	rounds, losses := 40, 6
 	if os.Getenv("EINOMEM_LONG") == "1" {
 		rounds, losses = 200, 10

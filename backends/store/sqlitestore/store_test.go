@@ -23,6 +23,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/store/storetest"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 var ann = backends.Partition{Namespace: "test", Kind: backends.PartitionUser, ID: "ann"}
@@ -75,6 +76,7 @@ func TestContractInAFile(t *testing.T) {
 }
 
 func TestContractInMemory(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
 		return open(t, sqlitestore.Memory, &sqlitestore.Config{Clock: o.Clock})
 	})

@@ -109,6 +109,7 @@ var reference = regexp.MustCompile(`\b(log-[1-9][0-9]*(-[1-9][0-9]*)?|a-[a-z2-7]
 // are a thousand histories, ten thousand with EINOMEM_LONG=1; each hundred is a test of its
 // own, so that -run repeats a part.
 func TestPropertyCompaction(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	hundreds := 10
 	if os.Getenv("EINOMEM_LONG") == "1" {
 		hundreds = 100

@@ -265,6 +265,7 @@ func TestLoadOfASessionThatChangesMeanwhile(t *testing.T) {
 // turn, is within the limits unless it is one turn alone, and could not be longer. Every
 // message is in it once, or named by the summary and the notice, which restore to it.
 func TestPropertyOfAHistory(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	db, n := testkit.Spy(testkit.SQLite(t, func(c *sqlitestore.Config) { c.Relaxed = true })), 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++

@@ -207,6 +207,7 @@ func TestAPromptWithoutAPartThatFailed(t *testing.T) {
 // never cut do not; providers take it; its parts stand in their order, and the history leaves
 // nothing out but what restores.
 func TestPropertyOfAPrompt(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	rounds := 1
 	if os.Getenv("EINOMEM_LONG") == "1" {
 		rounds = 20

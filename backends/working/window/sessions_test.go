@@ -401,6 +401,7 @@ func killedChild(spec string) error {
 }
 
 func TestKilledAtAnyCall(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	path := t.TempDir() + "/memory.db"
 	db, err := sqlitestore.Open(t.Context(), path, nil)
 	require.NoError(t, err)

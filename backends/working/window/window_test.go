@@ -259,6 +259,7 @@ func TestADeletedSessionLeavesNothing(t *testing.T) {
 // goes on from what it was shown. Every context is valid, and restores to every word that
 // was ever said.
 func TestPropertyWhateverIsSaidIsRestored(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	seeds := 30
 	if os.Getenv("EINOMEM_LONG") == "1" {
 		seeds = 2000

@@ -10,8 +10,6 @@ package testkit
 import (
 	"log/slog"
 	"os"
-	"runtime/debug"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -37,12 +35,6 @@ func must[T any](v T, err error) func(t require.TestingT) T {
 
 // Long says that tests may take minutes, and run at their full sizes: EINOMEM_LONG is "1".
 func Long() bool { return os.Getenv("EINOMEM_LONG") == "1" }
-
-// Raced says that the race detector is on, which makes everything ten times slower.
-func Raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
 
 // Clock is a clock that moves when a test moves it. It is safe for concurrent use.
 type Clock struct {
