@@ -109,4 +109,6 @@ export function toast(text, undo, done) {
 }
 
 // endToasts carries out what could still be undone.
-export const endToasts = () => document.querySelectorAll('.toast .close').forEach((x) => x.click());
+export function endToasts() {
+  for (const close of document.querySelectorAll('.toast .close')) close.click();
+}

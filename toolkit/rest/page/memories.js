@@ -3,7 +3,8 @@
 
 // The memories of a person or a workspace: search, filter, list and timeline.
 import { all, post } from './api.js';
-import { badge, bar, choice, date, day, h, isSet, load, put, rows } from './dom.js';
+import { choice, day, h, load, put, rows } from './dom.js';
+import { line, scaleOf, since, stateOf } from './hits.js';
 import { t } from './i18n.js';
 import { deleted, openMemory } from './memory.js';
 
@@ -11,32 +12,7 @@ const kinds = ['fact', 'episode', 'personal', 'task', 'tool', 'procedure'];
 const states = ['active', 'superseded', 'expired', 'any'];
 let chosen = {}; // what was chosen last, and where
 
-const since = (m) => [m.valid, m.observed, m.created].find(isSet);
 const newest = (a, b) => new Date(since(b)) - new Date(since(a));
-
-function stateOf(m) {
-  if (m.superseded_by || isSet(m.invalidated)) return 'superseded';
-  return isSet(m.expires) && new Date(m.expires) <= new Date() ? 'expired' : 'active';
-}
-
-// partsOf are the parts of a hit's score as [name, text, value].
-function partsOf({ parts: { lexical, vector, rerank, signals = {} } }) {
-  return [['lexical', t('lexical'), lexical], ['vector', t('vector'), vector], rerank && ['rerank', t('rerank'), rerank],
-    ...Object.entries(signals).map(([name, value]) => [name, t('s_' + name, {}, name), value])].filter(Boolean);
-}
-
-// scaleOf is the length of the longest bar of some hits.
-export const scaleOf = (hits) => Math.max(0.01, ...hits.filter((m) => m.parts).flatMap(partsOf).map(([, , value]) => Math.abs(value)));
-
-// bars shows what a hit was found by.
-export const bars = (hit, most) => h('dl.bars', partsOf(hit).map(([name, text, value]) => bar(name, text, value, most, value.toFixed(2))));
-
-// line is a row of a list of memories or hits. Without an id it was said in a session, and is no memory yet.
-export const line = (context, m, most) => h('a.item',
-  m.id ? context.item('memories', m.id) : context.item('sessions', m.origin?.session), { 'data-state': stateOf(m) },
-  h('div', h('p.text', m.passage || m.text), h('p.meta', badge(t(m.id ? m.kind : 'notYet')),
-    stateOf(m) !== 'active' && badge(t(stateOf(m)), 'late'), h('time', date(since(m))), m.parts && `${t('score')} ${m.score.toFixed(2)}`)),
-  m.parts && bars(m, most));
 
 // memories shows them in root, and returns what opens one.
 export function memories(root, context) {

@@ -3,9 +3,9 @@
 
 // One memory: what is known of it, and what can be done with it.
 import { call, get, post } from './api.js';
-import { ask, badge, button, date, facts, h, load, moment, number, put, toast } from './dom.js';
+import { ask, badge, button, date, facts, h, load, moment, number, toast } from './dom.js';
+import { bars, scaleOf } from './hits.js';
 import { t } from './i18n.js';
-import { bars, scaleOf } from './memories.js';
 import { blocksOf, messageOf, readSession } from './sections.js';
 
 export const deleted = new Set(); // ids of memories that are deleted, or are about to be

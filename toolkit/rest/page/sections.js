@@ -4,8 +4,8 @@
 // What there is beside memories: sessions, what replies were shown, core blocks, tools, and how learning goes.
 import { all, get, post } from './api.js';
 import { badge, bar, button, date, facts, h, load, moment, number, rows, toast } from './dom.js';
+import { line, scaleOf } from './hits.js';
 import { t } from './i18n.js';
-import { line, scaleOf } from './memories.js';
 
 // scopeOf is the scope that names a person or a workspace.
 export const scopeOf = ({ kind, namespace, id }) => ({ namespace, [kind === 'workspace' ? kind : `${kind}_id`]: id });
