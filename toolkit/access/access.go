@@ -1,29 +1,29 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access says who may reach which memories over a network: keys and what each of
-// them opens. Packages rest and mcp below toolkit ask it for every request.
+// Package access says who may reach which memories over a network: keys and the scopes that they
+// open. Packages rest and mcp below toolkit ask it for every request.
 //
 //	secret := access.NewSecret() // give it to the client; keep its hash
 //	guard, err := access.New(&access.Config{Keys: []access.Key{{
 //		Name: "shop", Hash: access.Hash(secret), Users: []string{access.Any}, Write: true,
 //	}}})
 //
-// A client sends its secret as "Authorization: Bearer …", "Authorization: Token …" or
-// "X-API-Key: …". Without keys this machine alone is served, and may do everything: requests
-// from a loopback address, to a loopback name, without a header that proxies add. A proxy or
-// tunnel on this machine that adds none looks like a program on it: configure keys there.
+// A client sends its secret as "Authorization: Bearer …", "Authorization: Token …" or "X-API-Key:
+// …". Without keys only this machine is served, and may do everything. That means requests from a
+// loopback address, to a loopback name, free of headers that proxies add. A proxy or tunnel on this
+// machine that adds none looks like a local program: configure keys there.
 //
-// # Who a key is
+// # The person of a key
 //
 // A key names its person, by As or as the only one of its Users. In a workspace it acts as that
-// person: it adds, and it changes what that person taught. A key for several users names one of
-// them with each request. A key without users that opens one agent is that agent. A workspace
-// as a whole, other people's records there, and sessions of everybody need Admin.
+// person: it adds, and it changes that person's own memories. A key for several users names one of
+// them with each request. A key with one agent and an empty list of users is that agent. A
+// workspace as a whole, other people's records there, and sessions of everybody need Admin.
 //
-// What a key does not open is [backends.ErrDenied], before anything is looked up: whether it
-// exists cannot be learnt. [Key.Open] decides that for each door, and a [Door] hands out the
-// memory behind it.
+// A scope that the key does not open is [backends.ErrDenied], before any look-up, so that its
+// existence stays secret. [Key.Open] decides that for each door, and a [Door] hands out the memory
+// behind it.
 package access
 
 import (
@@ -45,7 +45,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Any in a list of a [Key] is every id. It is no legal id itself.
+// Any in a list of a [Key] means every id. It is illegal as an id.
 const Any = "*"
 
 // Headers by which a connection names its scope: see [Key.Scope].
@@ -63,43 +63,43 @@ var (
 	ErrRate  = errors.New("too many requests")
 )
 
-// Key is a secret and what it opens.
+// Key is a secret and the scopes that it opens.
 type Key struct {
 	Name string `json:"name" yaml:"name"` // in logs. Required, unique.
 	Hash string `json:"hash" yaml:"hash"` // of the secret, by [Hash]. Required.
 
-	// The ids that the key opens; [Any] is all of them, an empty list none. Namespaces
-	// defaults to backends.DefaultNamespace.
+	// The ids that the key opens; [Any] means all of them, an empty list none. Namespaces defaults
+	// to backends.DefaultNamespace.
 	Namespaces []string `json:"namespaces,omitempty" yaml:"namespaces"`
 	Users      []string `json:"users,omitempty" yaml:"users"`
 	Agents     []string `json:"agents,omitempty" yaml:"agents"`
 	Workspaces []string `json:"workspaces,omitempty" yaml:"workspaces"`
 
-	// As is the user that the key is. It opens that user, too. Optional. Defaults to the only one
+	// As is the user of the key. The key opens that user, too. Optional. Defaults to the only one
 	// of Users.
 	As    string `json:"as,omitempty" yaml:"as"`
 	Write bool   `json:"write,omitempty" yaml:"write"` // It also changes what it opens.
-	// Admin has the key act as the program, in all that it opens: on a workspace without a user,
-	// on records of other people there, on dumps. Optional. Defaults to false.
+	// Admin lets the key act as the program, in all that it opens: on a whole workspace, on records
+	// of other people there, on dumps. Optional. Defaults to false.
 	Admin bool `json:"admin,omitempty" yaml:"admin"`
 }
 
 // NewSecret returns a new secret of 160 random bits.
 func NewSecret() string { return "mem_" + strings.ToLower(rand.Text() + rand.Text())[:32] }
 
-// Hash returns the SHA-256 of a secret in hex: what a configuration keeps. Secrets are random,
-// so that they need no slow hash.
+// Hash returns the SHA-256 of a secret in hex, for a configuration. Secrets are random, so a fast
+// hash is enough.
 func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// Config configures a [Guard]. It is copied by New.
+// Config configures a [Guard]. [New] copies it.
 type Config struct {
 	Keys []Key // Optional. Without keys only this machine is served, and everything is open to it.
 
-	// PerSecond is how many requests a key may make in a second, in the mean, and Burst how
-	// many at once. Optional. PerSecond defaults to no limit, Burst to twice PerSecond.
+	// PerSecond is how many requests a key may make in a second, in the mean, and Burst how many at
+	// once. Optional. PerSecond is unlimited by default, Burst defaults to twice PerSecond.
 	PerSecond float64
 	Burst     int
 
@@ -112,8 +112,8 @@ type Guard struct {
 	limits map[string]*rate.Limiter // by the names of keys
 }
 
-// New returns a guard, or backends.ErrInvalid for a key without a name or a hash, two of one
-// name, or an As that no user can have.
+// New returns a guard. It returns backends.ErrInvalid if a key lacks a name or a hash, if two share
+// a name, or if As is an illegal user.
 func New(cfg *Config) (*Guard, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -149,17 +149,17 @@ func New(cfg *Config) (*Guard, error) {
 	return g, nil
 }
 
-// Open reports whether the guard has no keys: programs on this machine may do everything.
+// Open reports whether the list of keys is empty: programs on this machine may do everything.
 func (g *Guard) Open() bool { return len(g.cfg.Keys) == 0 }
 
-// local is the key of a guard without keys.
+// local is the key of a guard with an empty list of keys.
 var local = Key{
 	Name: "local", Namespaces: []string{Any}, Users: []string{Any}, Agents: []string{Any}, Workspaces: []string{Any}, Write: true, Admin: true,
 }
 
-// Key returns the key of a request. It returns [ErrNoKey] where there is none or it is
-// unknown, backends.ErrDenied for a request from another machine where there are no keys, and
-// [ErrRate]. The time that it takes does not depend on which key it is.
+// Key returns the key of a request. It returns [ErrNoKey] for a missing or unknown key, and
+// [ErrRate]. If the guard has no keys, a request from another machine is backends.ErrDenied. Its
+// time is the same for every key.
 func (g *Guard) Key(r *http.Request) (*Key, error) {
 	var found *Key
 	hash := []byte(Hash(secretOf(r.Header)))
@@ -182,7 +182,7 @@ func (g *Guard) Key(r *http.Request) (*Key, error) {
 	return found, nil
 }
 
-// Audit logs a write: who did what to whose memory, and whether it worked.
+// Audit logs a write: the key, the action, the scope, and whether it worked.
 func (g *Guard) Audit(ctx context.Context, k *Key, action string, s backends.Scope, err error) {
 	attrs := []slog.Attr{slog.String("key", k.Name), slog.String("action", action), slog.Any("scope", s)}
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// forwarding are words in the names of headers that proxies, tunnels and services in front of a
-// server add, and that clients have no use for.
+// forwarding are words in the names of headers that only proxies, tunnels and services in front of
+// a server add.
 var forwarding = strings.Fields(`accel akamai amz amzn appengine arr azure caddy cdn cf cloudfront cluster connecting envoy fastly
 	fly forwarded forwards frontend haproxy incap ingress loop netlify nginx ngrok original originating proxied proxy proxyuser real
 	remote render squid sucuri surrogate tailscale traefik tunnel varnish vercel via`)
 
-// fromHere reports whether a request was made on this machine. The name that it was sent to
-// counts, too: a page of another site can give its own name a loopback address.
+// fromHere reports whether a request comes from this machine. Its host name counts, too: a page of
+// another site can give its own name a loopback address.
 func fromHere(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() || wasForwarded(r) {
@@ -29,8 +29,8 @@ func fromHere(r *http.Request) bool {
 	return host == "localhost" || err == nil && to.Unmap().IsLoopback()
 }
 
-// wasForwarded reports whether a header of a request says that something stands between. HTTP/1.0,
-// which nginx speaks by default to what is behind it, says so, too.
+// wasForwarded reports whether a header of a request reveals something in between. HTTP/1.0 does
+// so, too: nginx speaks it by default to the servers behind it.
 func wasForwarded(r *http.Request) bool {
 	for name := range r.Header {
 		words := strings.Split(strings.ToLower(name), "-")

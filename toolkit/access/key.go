@@ -12,22 +12,22 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Mode says what is to be done with what a scope names: several of the constants, or [Read].
+// Mode says how a scope is used: several of the constants, or [Read].
 type Mode uint8
 
 // The modes of [Key.Open].
 const (
-	Read    Mode = 0         // It is looked up.
-	Write   Mode = 1 << iota // It is changed.
-	Whole                    // All of it at once, as it is: erased, dumped, restored. Of a workspace this needs Admin.
-	Each                     // Each id of the scope names something that is reached, also the agent of a user's scope.
-	Program                  // It is the program's, whatever the scope is: this needs Admin.
+	Read    Mode = 0         // Look-up.
+	Write   Mode = 1 << iota // Change.
+	Whole                    // All of it at once: erasing, dumping, restoring. For a workspace this needs Admin.
+	Each                     // The call reaches each id of the scope, also the agent of a user's scope.
+	Program                  // The program's own, whatever the scope is: this needs Admin.
 )
 
-// Open returns the scope as the key may use it, normalised. The namespace defaults to the key's.
-// In a workspace the scope gets the key's person, unless it names a user or an agent or the key
-// is an admin's. Errors: [backends.ErrDenied] for what the key does not open,
-// [backends.ErrNoScope] where nothing says whose memory it is, and [backends.ErrInvalid].
+// Open returns the scope as the key may use it, normalised. The namespace defaults to the key's. In
+// a workspace the scope gets the key's person, unless it names a user or an agent or the key is an
+// admin's. Errors: [backends.ErrDenied] for a scope that the key does not open,
+// [backends.ErrNoScope] if the owner is missing, and [backends.ErrInvalid].
 func (k *Key) Open(s backends.Scope, m Mode) (backends.Scope, error) {
 	s.Namespace = cmp.Or(s.Namespace, k.Namespace())
 	s, err := s.Normalize()
@@ -49,7 +49,7 @@ func (k *Key) Open(s backends.Scope, m Mode) (backends.Scope, error) {
 	return k.asPerson(s, m)
 }
 
-// asPerson returns a scope that the key opens with the person as whom it acts there.
+// asPerson returns a scope that the key opens, with the person as whom the key acts there.
 func (k *Key) asPerson(s backends.Scope, m Mode) (backends.Scope, error) {
 	person, agent := cmp.Or(k.As, only(k.Users)), only(k.Agents)
 	switch {
@@ -97,14 +97,13 @@ func (k *Key) names(p backends.Partition) bool {
 	return opens(k.Namespaces, p.Namespace) && opens(ids[p.Kind], p.ID)
 }
 
-// Namespace returns the namespace that the key has where a request names none: its only one,
-// else backends.DefaultNamespace.
+// Namespace returns the key's default namespace: its only one, else backends.DefaultNamespace.
 func (k *Key) Namespace() string {
 	return cmp.Or(only(k.Namespaces), backends.DefaultNamespace)
 }
 
-// Scope returns the scope of a connection, for reading: each part from its header, else what the
-// key is, else the only id that it opens. Errors are those of Open.
+// Scope returns the scope of a connection, for reading. Each part comes from its header, else from
+// the person of the key, else it is the only id that the key opens. It returns the errors of Open.
 func (k *Key) Scope(h http.Header) (backends.Scope, error) {
 	s := backends.Scope{
 		Namespace: cmp.Or(h.Get(HeaderNamespace), only(k.Namespaces)),

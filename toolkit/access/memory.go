@@ -14,11 +14,11 @@ import (
 	"github.com/einomem/einomem/backends/working/window"
 )
 
-// Memory is what is served: a middleware.MemoryMiddleware is one.
+// Memory is the memory to serve: a middleware.MemoryMiddleware is one.
 type Memory interface {
 	Backend() backends.Backend
-	Window() *window.Window   // sessions and archives; nil: not offered
-	Working() *working.Memory // the log of turns; nil: not offered
+	Window() *window.Window   // sessions and archives; nil turns them off
+	Working() *working.Memory // the log of turns; nil turns it off
 	Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error)
 	Forget(ctx context.Context, s backends.Scope) (*backends.Receipt, error)
 	ForgetPart(ctx context.Context, s backends.Scope, part *backends.Part) (*backends.Receipt, error)
@@ -27,8 +27,8 @@ type Memory interface {
 	Import(ctx context.Context, s backends.Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error)
 }
 
-// Door keeps what is served, for the code that serves it over a network: it hands nothing out
-// but to a key, and only what that key opens. It is safe for concurrent use.
+// Door keeps a memory for the code that serves it over a network. It hands out only the scopes that
+// a key opens. It is safe for concurrent use.
 type Door struct {
 	memory  Memory
 	store   store.Store
@@ -41,16 +41,16 @@ func NewDoor(m Memory, s store.Store) *Door {
 	return &Door{m, s, manager}
 }
 
-// Opened is what a key opened: a scope, and the memory to use with that scope.
+// Opened is the result of a key: a scope, and the memory to use with that scope.
 type Opened struct {
 	Memory
 	key     *Key
 	Scope   backends.Scope
-	Store   store.Store      // nil: not offered
-	Manager backends.Manager // nil: the backend does not list or change single memories
+	Store   store.Store      // nil: the server has no store
+	Manager backends.Manager // nil: the backend lacks calls for single memories
 }
 
-// Open opens a scope. Errors are those of [Key.Open].
+// Open opens a scope. It returns the errors of [Key.Open].
 func (d *Door) Open(k *Key, s backends.Scope, m Mode) (*Opened, error) {
 	s, err := k.Open(s, m)
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *Door) Open(k *Key, s backends.Scope, m Mode) (*Opened, error) {
 	return &Opened{d.memory, k, s, d.store, d.manager}, nil
 }
 
-// OpenAll opens all of a namespace. Errors are those of [Key.OpenAll].
+// OpenAll opens all of a namespace. It returns the errors of [Key.OpenAll].
 func (d *Door) OpenAll(k *Key, namespace string, m Mode) (*Opened, error) {
 	namespace, err := k.OpenAll(namespace, m)
 	if err != nil {
@@ -69,8 +69,8 @@ func (d *Door) OpenAll(k *Key, namespace string, m Mode) (*Opened, error) {
 }
 
 // People returns a page of the partitions of a namespace that hold something and that the key
-// names. For a key that does not name them all it is the only page: the cursor of the next may
-// tell the name of somebody else.
+// names. A key for some of them gets a single page: the cursor of the next may reveal somebody
+// else's name.
 func (d *Door) People(ctx context.Context, k *Key, namespace string, page store.Page) (*store.PartitionPage, error) {
 	switch {
 	case d.store == nil:
@@ -92,8 +92,9 @@ func (d *Door) People(ctx context.Context, k *Key, namespace string, page store.
 	return out, err
 }
 
-// Import imports into the scope. Whatever the stream names, the key has to open it for writing, in a
-// workspace as the user of the scope. What is no user's names several, so that it is an admin's.
+// Import imports into the scope. The key has to open every partition of the stream for writing, in
+// a workspace as the user of the scope. A stream of an agent or a workspace may name several users,
+// so it needs an admin.
 func (o *Opened) Import(ctx context.Context, r io.Reader) (store.TransferCount, error) {
 	if o.Scope.UserID == "" && !o.key.Admin {
 		return store.TransferCount{}, denied("an export of an agent or a workspace is imported by a key with admin")
@@ -108,8 +109,8 @@ func (o *Opened) Import(ctx context.Context, r io.Reader) (store.TransferCount, 
 	}})
 }
 
-// Erase forgets all of a person, or a part, and returns the receipt that a client may have: it
-// names no files of the server.
+// Erase forgets all of a person, or a part, and returns a receipt for clients, which leaves out the
+// files of the server.
 func (o *Opened) Erase(ctx context.Context, s backends.Scope, part *backends.Part) (receipt *backends.Receipt, err error) {
 	if part != nil {
 		receipt, err = o.ForgetPart(ctx, s, part)
@@ -122,7 +123,7 @@ func (o *Opened) Erase(ctx context.Context, s backends.Scope, part *backends.Par
 	return receipt, err
 }
 
-// Search searches, and finds also what was said and is not learnt yet.
+// Search searches, and also finds messages that are still to be learnt.
 func (o *Opened) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	q := *r
 	q.Scope = o.Scope

@@ -16,10 +16,10 @@ const (
 	leastKiB = 1                // of a body, a second
 )
 
-// Paced returns h so that a client that takes nothing for 30 seconds is cut, and one that
-// sends nothing for so long, or less of a body than a KiB a second. A slow one that goes on
-// is served. Servers that cannot set deadlines serve as before. Handlers of packages rest
-// and mcp are paced.
+// Paced returns h with limits for slow clients. It cuts a client that takes no byte for 30 seconds.
+// It also cuts one that sends no byte for so long, or less of a body than a KiB a second. A slow
+// client that keeps going is served. Servers without deadlines serve as before. Handlers of
+// packages rest and mcp are paced.
 func Paced(h http.Handler) http.Handler { return paced(h, patience) }
 
 func paced(h http.Handler, patience time.Duration) http.Handler {
@@ -27,15 +27,15 @@ func paced(h http.Handler, patience time.Duration) http.Handler {
 		p := &pace{ResponseController: http.NewResponseController(w), patience: patience, began: backends.SystemClock()}
 		asked := r
 		if r.Body != nil && r.Body != http.NoBody {
-			_ = p.SetReadDeadline(p.began.Add(patience)) // what h leaves of the body is read, too
+			_ = p.SetReadDeadline(p.began.Add(patience)) // the server reads the rest of the body, too
 			b := *r
 			b.Body = &pacedBody{r.Body, p}
 			r = &b
 		}
 		out := &pacedWriter{w, p, r.ProtoMajor > 1}
 		h.ServeHTTP(out, r)
-		asked.Pattern = r.Pattern // by which what is around h names the endpoint
-		out.extend()              // what is buffered is sent after h
+		asked.Pattern = r.Pattern // the code around h names the endpoint by it
+		out.extend()              // the server sends buffered bytes after h
 	})
 }
 
@@ -44,10 +44,10 @@ type pace struct {
 	*http.ResponseController
 	patience time.Duration
 	began    time.Time
-	read     time.Duration // that the bytes read so far were worth
+	read     time.Duration // the time that the bytes so far were worth
 }
 
-// pacedBody is a body that must go on.
+// pacedBody is a body whose client must keep sending.
 type pacedBody struct {
 	io.ReadCloser
 	*pace
@@ -67,11 +67,11 @@ func (b *pacedBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// pacedWriter is an answer that must be taken.
+// pacedWriter is an answer whose client must keep reading.
 type pacedWriter struct {
 	http.ResponseWriter
 	*pace
-	multiplexed bool // a deadline that passes ends the stream, whether anything is written or not
+	multiplexed bool // a passed deadline ends the stream, with or without a write
 }
 
 func (w *pacedWriter) extend() { _ = w.SetWriteDeadline(backends.SystemClock().Add(w.patience)) }
@@ -90,7 +90,7 @@ func (w *pacedWriter) Flush() {
 	w.rest()
 }
 
-// rest takes the deadline back where it would end an answer that comes in pieces.
+// rest removes the deadline if it would end an answer that comes in pieces.
 func (w *pacedWriter) rest() {
 	if w.multiplexed {
 		_ = w.SetWriteDeadline(time.Time{})

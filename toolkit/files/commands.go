@@ -77,8 +77,8 @@ func (x *call) list(dir string) (string, error) {
 	return text.Truncate(out, maxShown), nil
 }
 
-// numbered shows the lines of a text from the first to the last, as far as they fit; -1 is the
-// end of the text.
+// numbered shows the lines of a text from the first to the last, as far as they fit; -1 is the end
+// of the text.
 func numbered(s string, first, last int) string {
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 	var out strings.Builder
@@ -92,7 +92,7 @@ func numbered(s string, first, last int) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// edit gives a file the text that change makes of its own, and shows where it did.
+// edit replaces the text of a file by change, and shows the place of the change.
 func (x *call) edit(path string, change func(before string) (after string, at int, err error)) (string, error) {
 	if err := x.load(path); err != nil {
 		return "", err
@@ -112,7 +112,7 @@ func (x *call) edit(path string, change func(before string) (after string, at in
 // lineAt returns the number of the line at a place in a text.
 func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
 
-// replace returns a text with its one occurrence of old replaced, and where.
+// replace returns a text with its one occurrence of old replaced, and the place.
 func replace(before, old, text string) (after string, at int, err error) {
 	old = strings.ReplaceAll(old, "\r\n", "\n")
 	at = strings.Index(before, old)
@@ -128,7 +128,7 @@ func replace(before, old, text string) (after string, at int, err error) {
 	return before[:at] + text + before[at+len(old):], at, nil
 }
 
-// insert returns a text with another one behind a line, on lines of its own, and where.
+// insert returns a text with another one behind a line, on lines of its own, and its place.
 func insert(before string, line int, text string) (after string, at int, err error) {
 	lines := slices.Collect(strings.Lines(before))
 	if line < 0 || line > len(lines) {
@@ -144,7 +144,7 @@ func insert(before string, line int, text string) (after string, at int, err err
 	return head + text + tail, len(head), nil
 }
 
-// own loads what is at a path, where something is to be created, deleted or renamed.
+// own loads the files at a path that a command creates, deletes or renames.
 func (x *call) own(at string) error {
 	if err := x.load(at); err != nil {
 		return err
@@ -160,7 +160,8 @@ func (x *call) own(at string) error {
 	return nil
 }
 
-// place returns an error if there may be no new file at a path: one is at it, above it or below it.
+// place returns an error if a new file at a path would collide: with one at it, above it or below
+// it.
 func (x *call) place(at string) error {
 	if err := x.own(at); err != nil {
 		return err

@@ -7,7 +7,7 @@
 //	f, err := files.New(&files.Config{Records: store, Scope: scopeOf})
 //	tools := f.Tools() // one tool, named memory, for an Eino agent
 //
-// [Files.Do] carries out a [Command] for a Go program, and returns what a model reads of it:
+// [Files.Do] carries out a [Command] for a Go program, and returns the text for a model:
 //
 //	out, err := f.Do(ctx, scope, &files.Command{Command: "view", Path: "/memories"})
 //
@@ -16,30 +16,28 @@
 // # The commands
 //
 //	view         path, view_range    a directory with sizes, two levels deep; or numbered lines
-//	create       path, file_text     a new file; one that exists is refused
+//	create       path, file_text     a new file; the path must be free
 //	str_replace  path, old_str, new_str    old_str must occur exactly once
 //	insert       path, insert_line, insert_text    behind that line; 0 is the beginning
 //	delete       path                a file, or a directory with all below it
-//	rename       old_path, new_path  a file or a directory, to where nothing is
+//	rename       old_path, new_path  a file or a directory, to a free path
 //
-// Directories are not made: a path has those that its name says.
+// Directories need no command: the paths of files make them.
 //
-// # Where they are
+// # Storage
 //
-// All files are in one partition: that of the scope's user, else of its agent, else of its
-// workspace. Each is a record of kind [backends.KindCore]. No search finds it; it has a history
-// with all its former texts, see [Files.History]; it is exported and copied with the partition,
-// and erased with it. Forgetting one session erases the files that were last written in it.
-// A renamed file begins a new history; the former one is that of its former path.
-// What lists, creates, renames or deletes reads the whole partition; what views or edits one file
-// does not.
+// All files are in one partition: the one of the scope's user, else of its agent, else of its
+// workspace. Each is a record of kind [backends.KindCore], which searches skip. Its history has all
+// its former texts, see [Files.History]. It is exported and copied with the partition, and erased
+// with it. Forgetting one session erases the files that were last written in it. A renamed file
+// begins a new history; the former path keeps the old one. Listing, creating, renaming and deleting
+// read the whole partition. Viewing and editing one file read only that file.
 //
-// The core blocks of Config.Blocks are files, too: /memories/core/NAME. They can be edited
-// unless they are read-only, within their limits, but not created, deleted or renamed.
+// The core blocks of Config.Blocks are files, too: /memories/core/NAME. They can be edited within
+// their limits, unless they are read-only. They cannot be created, deleted or renamed.
 //
-// Two agents that edit one file at the same time lose nothing: an edit is a compare-and-swap,
-// and is made again on top of what the other one wrote. A str_replace whose old text is gone
-// then says so.
+// Two agents may edit one file at the same time: an edit is a compare-and-swap, and is repeated on
+// top of the other's text. A str_replace whose old text is gone then says so.
 package files
 
 import (
@@ -60,10 +58,10 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Root is the directory that all files are in.
+// Root is the directory of all files.
 const Root = "/memories"
 
-// The limits of a file, and how files are stored.
+// The limits of a file, and the form of its record.
 const (
 	MaxRunes = 100_000 // of a file
 	MaxPath  = 300     // bytes of a path, which has at most 8 names below Root
@@ -72,31 +70,30 @@ const (
 	coreDir  = Root + "/core" // the directory of the core blocks
 )
 
-// Config says where files are kept. It is copied by [New].
+// Config names the store of the files. [New] copies it.
 type Config struct {
 	Records store.Records // Required. Stays the caller's.
 	Blocks  *core.Blocks  // Optional. Core blocks, shown as files under /memories/core.
 
-	// Scope says on whose behalf a call of the tool is made. It runs at each call, with the
-	// call's context, and must be safe for concurrent use. Required for [Files.Tools].
+	// Scope returns the scope of a call of the tool. It runs at each call, with the call's context,
+	// and must be safe for concurrent use. Required for [Files.Tools].
 	Scope func(ctx context.Context) (backends.Scope, error)
 
-	// Redact takes out of a text what must not be stored. It must be safe for concurrent use.
-	// Optional. Defaults to redact.Text for users and agents, and to redact.Shared for
-	// workspaces.
+	// Redact removes secrets from a text before it is stored. It must be safe for concurrent use.
+	// Optional. Defaults to redact.Text for users and agents, and to redact.Shared for workspaces.
 	Redact func(text string) string
 
-	// OnError is called with every failure of the store or the scope in a call of the tool.
-	// What a model got wrong is none. Must be safe for concurrent use. Optional. Failures are
-	// logged by slog in any case.
+	// OnError gets every failure of the store or the scope in a call of the tool. A mistake of a
+	// model is not a failure. It must be safe for concurrent use. Optional. slog logs failures in
+	// any case.
 	OnError func(ctx context.Context, stage string, err error)
 }
 
-// Files keeps files for any number of users, agents and workspaces. It is safe for concurrent
-// use, and holds nothing that has to be closed.
+// Files keeps files for any number of users, agents and workspaces. It is safe for concurrent use,
+// and needs no Close.
 type Files struct{ Config }
 
-// New returns the files of a configuration, or ErrInvalid for one without Records.
+// New returns the files of a configuration. It returns ErrInvalid if Records is nil.
 func New(cfg *Config) (*Files, error) {
 	if cfg == nil || cfg.Records == nil {
 		return nil, fmt.Errorf("files: no Config.Records: %w: pass a store, such as one of sqlitestore.Open", backends.ErrInvalid)
@@ -104,8 +101,8 @@ func New(cfg *Config) (*Files, error) {
 	return &Files{*cfg}, nil
 }
 
-// Do carries out a command on the files of a scope, and returns what a model reads of it. What
-// the command got wrong is ErrInvalid or ErrNotFound, with a text that says what to do.
+// Do carries out a command on the files of a scope, and returns the text for a model. A mistake in
+// the command is ErrInvalid or ErrNotFound, with a text that says what to do.
 func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out string, err error) {
 	x, err := f.call(ctx, s)
 	if err == nil && c.Writes() {
@@ -119,7 +116,7 @@ func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out strin
 		if err != nil {
 			return err
 		}
-		if id := compose.GetToolCallID(ctx); id != "" { // a run that is resumed may repeat it
+		if id := compose.GetToolCallID(ctx); id != "" { // a resumed run may repeat it
 			x.key = idPrefix + text.HashID(s.SessionID, s.AgentID, id, fmt.Sprint(*c))
 		}
 		if out, err = x.do(c); err == nil && len(x.changes) > 0 {
@@ -133,8 +130,8 @@ func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out strin
 	return out, nil
 }
 
-// History returns what happened to a file, oldest first: the texts before and after, who
-// changed it and when. It still answers for a file that was deleted.
+// History returns the events of a file, oldest first: the texts before and after, who changed it
+// and when. It also answers for a deleted file.
 func (f *Files) History(ctx context.Context, s backends.Scope, at string) ([]backends.Event, error) {
 	x, err := f.call(ctx, s)
 	if err == nil {
@@ -149,15 +146,15 @@ func (f *Files) History(ctx context.Context, s backends.Scope, at string) ([]bac
 	return f.Records.History(ctx, x.p, idOf(at))
 }
 
-// call is what one call works on.
+// call is the state of one call.
 type call struct {
 	*Files
 	ctx     context.Context
 	scope   backends.Scope
 	p       backends.Partition
-	key     string           // the idempotency key of what it writes
-	held    map[string]file  // what load found, by paths
-	changes []store.Mutation // made in the end, all or none
+	key     string           // the idempotency key of its writes
+	held    map[string]file  // the files that load found, by paths
+	changes []store.Mutation // the end of the call writes all or none
 }
 
 // file is a record of the partition, or below coreDir a core block.
@@ -174,8 +171,8 @@ func (f *Files) call(ctx context.Context, s backends.Scope) (x *call, err error)
 	return x, err
 }
 
-// load finds the core blocks, and the file at a path. Where there is none it finds all files,
-// for which it reads the whole partition.
+// load finds the core blocks, and the file at a path. If the file is missing it finds all files,
+// and reads the whole partition for that.
 func (x *call) load(at string) error {
 	if err := check(at); err != nil {
 		return err
@@ -207,7 +204,7 @@ func (x *call) load(at string) error {
 	return err
 }
 
-// put gives a file another text, or makes a new one. A core block is edited at once, as the agent.
+// put gives a file another text, or makes a new one. It edits a core block at once, as the agent.
 func (x *call) put(at, text string) error {
 	old := x.held[at]
 	switch {
@@ -228,13 +225,13 @@ func (x *call) put(at, text string) error {
 	return check(at)
 }
 
-// change adds a change of a record that has a version.
+// change adds a change of a record at a version.
 func (x *call) change(m store.Mutation, version int64) {
 	m.Expect, m.Actor, m.Role = version, cmp.Or(x.scope.AgentID, backends.AuthorAgent), "assistant"
 	x.changes = append(x.changes, m)
 }
 
-// clean returns a text as it is stored.
+// clean returns a text in the form for the store.
 func (x *call) clean(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	switch {
@@ -250,11 +247,11 @@ func (x *call) clean(text string) string {
 
 var (
 	legal = regexp.MustCompile(`^/memories(/[^./ ]([^/]*[^/ ])?){0,8}$`)
-	// odd is what others may resolve, decode or show as another path: %2e is a dot.
+	// odd matches characters that others may resolve, decode or show as another path: %2e is a dot.
 	odd = regexp.MustCompile(`[^\pL\pM\pN\pP\pS ]|\\|%[0-9A-Fa-f]{2}`)
 )
 
-// check returns ErrInvalid for what is no path.
+// check returns ErrInvalid for an illegal path.
 func check(at string) error {
 	if len(at) > MaxPath || !utf8.ValidString(at) || !legal.MatchString(at) || odd.MatchString(at) {
 		return invalid("%.100q is no path here: it begins with %s/, and has at most 8 names and %d bytes; no name is empty, or begins or ends with a space, "+

@@ -41,12 +41,13 @@ type Command struct {
 // Writes reports whether the command may change something.
 func (c *Command) Writes() bool { return c.Command != "view" }
 
-// Info describes the tool, for those who serve it themselves by [Files.Do].
+// Info describes the tool, for programs that serve it by [Files.Do].
 func Info() (*schema.ToolInfo, error) {
 	return utils.GoStruct2ToolInfo[Command](ToolName, description)
 }
 
-// Tools returns the tool. Of its errors a cancelled context alone is one: the others are text.
+// Tools returns the tool. A call returns an error only for a cancelled context; other errors are
+// text.
 func (f *Files) Tools() ([]tool.BaseTool, error) {
 	if f.Scope == nil {
 		return nil, fmt.Errorf("files: no Config.Scope: %w: pass a function that says whose files a call is about", backends.ErrInvalid)

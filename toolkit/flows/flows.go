@@ -21,32 +21,31 @@ import (
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// Config configures [Flows]. It is copied by New.
+// Config configures [Flows]. [New] copies it.
 type Config struct {
-	// Backend is a *reme.Backend, or one that was joined from one. Required. It stays the
-	// caller's to close.
+	// Backend is a *reme.Backend, or a join with one. Required. It stays the caller's to close.
 	Backend backends.Backend
-	// Model summarises working memory. Optional: without one it is compacted alone.
+	// Model summarises working memory. Optional. Without one it is only compacted.
 	Model model.BaseChatModel
 
-	// Folder confines the files of dump and load and those of working memory. Optional:
-	// without it flows that need files are refused, and what summary_working_memory offloads
-	// is in its answer alone. It stays the caller's to close.
+	// Folder confines the files of dump, load and working memory. Optional. Without it flows that
+	// need files are refused, and the offloaded parts of summary_working_memory are only in its
+	// answer. It stays the caller's to close.
 	Folder *os.Root
 }
 
-// Open authorises a scope for what is to be done with it, and returns it as it is to be used, or
-// [backends.ErrDenied]: see [access.Key.Open]. A flow asks it before it reads or writes anything,
-// and goes by what it returns.
+// Open authorises a use of a scope, and returns the scope to use, or [backends.ErrDenied]: see
+// [access.Key.Open]. A flow calls it before it reads or writes anything, and uses the scope that it
+// returns.
 type Open func(s backends.Scope, m access.Mode) (backends.Scope, error)
 
 // Flow describes a flow.
 type Flow struct {
 	Name        string
 	Description string
-	Request     reflect.Type // a struct with json tags; that a field without omitempty is there is the server's to check
+	Request     reflect.Type // a struct with json tags; the server checks that fields without omitempty are present
 	Mode        access.Mode  // whether it changes memories or files
-	Long        bool         // it asks a model, or may take long otherwise
+	Long        bool         // it calls a model, or may take long otherwise
 
 	call func(c *call, body json.RawMessage) (*Response, error)
 }
@@ -54,7 +53,7 @@ type Flow struct {
 // Response is ReMe's envelope.
 type Response struct {
 	Answer   any            `json:"answer"`   // a text, or the messages of working memory
-	Success  bool           `json:"success"`  // false: what was asked for is not there, or was not done wholly; Answer or Metadata says why
+	Success  bool           `json:"success"`  // false: the result is missing or incomplete; Answer or Metadata says why
 	Metadata map[string]any `json:"metadata"` // never nil
 }
 
@@ -63,10 +62,10 @@ type Flows struct {
 	cfg    Config
 	memory *reme.Backend
 	flows  []Flow
-	files  sync.Mutex // held while files are written
+	files  sync.Mutex // held while a call writes files
 }
 
-// New returns the flows, or backends.ErrInvalid for a configuration that cannot work.
+// New returns the flows. It returns backends.ErrInvalid for an unusable configuration.
 func New(cfg *Config) (*Flows, error) {
 	if cfg == nil || cfg.Backend == nil {
 		return nil, fmt.Errorf("flows: %w: Config.Backend is required", backends.ErrInvalid)
@@ -83,11 +82,11 @@ func New(cfg *Config) (*Flows, error) {
 	return f, nil
 }
 
-// What a flow is, beside what it is called.
+// Properties of a flow, beside its name.
 const (
 	write    = 1 << iota // see Flow.Mode
 	long                 // see Flow.Long
-	personal             // it is about a person, whose workspace_id may be a user's
+	personal             // its subject is a person, whose workspace_id may be a user's
 )
 
 // define adds all flows.
@@ -119,11 +118,11 @@ func (f *Flows) define() {
 // List returns the flows.
 func (f *Flows) List() []Flow { return slices.Clone(f.flows) }
 
-// Call runs a flow. The body is the request, a JSON object. Members that a flow does not know
-// are ignored, as ReMe does. The namespace is that of every scope that open is asked for.
+// Call runs a flow. The body is the request, a JSON object. A flow ignores unknown members, as ReMe
+// does. Every scope that open gets has the namespace.
 //
-// Errors: backends.ErrNotFound for an unknown flow, backends.ErrInvalid for a body that cannot
-// be read, those of open and of the backend. No Response comes with an error.
+// Errors: backends.ErrNotFound for an unknown flow, backends.ErrInvalid for an unreadable body, and
+// the errors of open and of the backend. The Response is nil beside an error.
 func (f *Flows) Call(ctx context.Context, name string, open Open, namespace string, body json.RawMessage) (*Response, error) {
 	i := slices.IndexFunc(f.flows, func(w Flow) bool { return w.Name == name })
 	if i < 0 {
@@ -142,10 +141,10 @@ type call struct {
 	*Flows
 	open      Open
 	namespace string
-	scope     backends.Scope // of the request, opened
+	scope     backends.Scope // of the request, after Open
 }
 
-// owner is the part of a request that says whose memory it is about.
+// owner is the part of a request that names the owner of the memory.
 type owner struct {
 	WorkspaceID string `json:"workspace_id,omitempty"`
 	UserID      string `json:"user_id,omitempty" jsonschema:"whose personal memory; in place of a workspace"`
@@ -159,12 +158,12 @@ func (o owner) scope(ofPerson bool) backends.Scope {
 	return backends.Scope{Workspace: o.WorkspaceID}
 }
 
-// request is what all requests are: they name a scope.
+// request is implemented by all requests: they name a scope.
 type request interface {
 	scope(ofPerson bool) backends.Scope
 }
 
-// add adds a flow whose request is an In. Its scope is open when serve is called.
+// add adds a flow whose request is an In. Its scope is open when serve runs.
 func add[In request](f *Flows, name string, is int, does string, serve func(c *call, in In) (*Response, error)) {
 	flow := Flow{Name: name, Description: does, Request: reflect.TypeFor[In](), Long: is&long != 0}
 	if is&write != 0 {
@@ -176,7 +175,7 @@ func add[In request](f *Flows, name string, is int, does string, serve func(c *c
 			d.defaults()
 		}
 		d := json.NewDecoder(bytes.NewReader(body))
-		d.UseNumber() // in values of any type they stay as they were written
+		d.UseNumber() // numbers of any type stay as written
 		if err := d.Decode(&in); err != nil {
 			return nil, fmt.Errorf("%w: the request: %w", backends.ErrInvalid, err)
 		}
@@ -194,12 +193,12 @@ func add[In request](f *Flows, name string, is int, does string, serve func(c *c
 	f.flows = append(f.flows, flow)
 }
 
-// reply returns the response of a flow that did what was asked for.
+// reply returns the response of a flow that succeeded.
 func reply(answer any, metadata map[string]any) (*Response, error) {
 	return &Response{Answer: answer, Success: true, Metadata: metadata}, nil
 }
 
-// refuse returns the response of a flow that found nothing to do it with.
+// refuse returns the response of a flow whose subject is missing.
 func refuse(answer string, metadata map[string]any) (*Response, error) {
 	return &Response{Answer: answer, Metadata: metadata}, nil
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Place returns the files of Config.Folder as a place where people are forgotten: their working
-// memory, their dumps, and in dumps of workspaces the memories that are gone. Packages rest and
-// mcp name it to the memory that they serve. It does nothing without a Folder.
+// Place returns the files of Config.Folder as a place of people's data. Forgetting removes their
+// working memory, their dumps, and the erased memories in dumps of workspaces. Packages rest and
+// mcp register it with the memory that they serve. It does nothing without a Folder.
 func (f *Flows) Place() backends.Place { return backends.Place{Name: "files", Forget: f.forget} }
 
 func (f *Flows) forget(_ context.Context, r *backends.ForgetRequest, gone *backends.Receipt) (n int, err error) {
@@ -32,7 +32,7 @@ func (f *Flows) forget(_ context.Context, r *backends.ForgetRequest, gone *backe
 	f.files.Lock()
 	defer f.files.Unlock()
 	folder := ownFolder(gone.Partition)
-	_ = fs.WalkDir(f.cfg.Folder.FS(), folder, func(_ string, d fs.DirEntry, err error) error { // it counts
+	_ = fs.WalkDir(f.cfg.Folder.FS(), folder, func(_ string, d fs.DirEntry, err error) error { // it only counts
 		if err == nil && !d.IsDir() {
 			n++
 		}
@@ -43,8 +43,8 @@ func (f *Flows) forget(_ context.Context, r *backends.ForgetRequest, gone *backe
 	return n + dumps, errors.Join(err, failed)
 }
 
-// forgetDumps removes the dumps of a person, if all of them is forgotten, and from the dumps of
-// others the memories that are gone.
+// forgetDumps removes the dumps of a person, if all of them is forgotten, and the erased memories
+// from the dumps of others.
 func (f *Flows) forgetDumps(all bool, gone *backends.Receipt) (n int, err error) {
 	own := dumpName(gone.Partition)
 	ids := gone.Gone()
@@ -54,9 +54,9 @@ func (f *Flows) forgetDumps(all bool, gone *backends.Receipt) (n int, err error)
 			return err
 		case d.IsDir() && at != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
-		case !d.Type().IsRegular(): // a link is a way out, perhaps
+		case !d.Type().IsRegular(): // a link may lead outside
 			return nil
-		case strings.HasSuffix(at, endOfPart), d.Name() == own && all: // the first is what a crash left
+		case strings.HasSuffix(at, endOfPart), d.Name() == own && all: // the first is left from a crash
 			n++
 			return f.cfg.Folder.Remove(at)
 		case !strings.HasSuffix(at, endOfDump) && !strings.HasSuffix(at, endOfUserDump):
@@ -78,7 +78,7 @@ func (f *Flows) forgetDumps(all bool, gone *backends.Receipt) (n int, err error)
 	return n, err
 }
 
-// hidden is the folder of working memory. No library is in there.
+// hidden is the folder of working memory. Libraries are outside of it.
 const hidden = ".working_memory"
 
 // ownFolder returns the folder with all working memory of a user, an agent or a workspace.
@@ -86,20 +86,20 @@ func ownFolder(p backends.Partition) string {
 	return path.Join(hidden, string(p.Kind)+"-"+text.HashID(p.Namespace, p.ID))
 }
 
-// filesFolder returns where in Config.Folder the files of the scope are: a folder for each, so
-// that none reads what another stored, in that of the person.
+// filesFolder returns the folder of the scope's files in Config.Folder. It is a separate one below
+// the person's, so that scopes cannot read each other's files.
 func (c *call) filesFolder() (string, error) {
 	p, err := c.scope.Owner()
 	return path.Join(ownFolder(p), text.HashID(c.scope.Workspace, c.scope.AgentID)), err
 }
 
-// checkFolder refuses a folder with working memory of a build that named no person in it: nothing
-// would find it, also when its person is forgotten.
+// checkFolder refuses a folder with working memory of an earlier build, whose names lack the
+// person: forgetting the person would miss it.
 func checkFolder(folder *os.Root) error {
 	if folder == nil {
 		return nil
 	}
-	held, _ := fs.ReadDir(folder.FS(), hidden) // there is none before the first file
+	held, _ := fs.ReadDir(folder.FS(), hidden) // it is missing before the first file
 	for _, d := range held {
 		kind, _, _ := strings.Cut(d.Name(), "-")
 		if !slices.Contains([]string{"user", "agent", "workspace"}, kind) {
@@ -109,7 +109,7 @@ func checkFolder(folder *os.Root) error {
 	return nil
 }
 
-// written removes a file again, by remove, where the person was forgotten while it was written.
+// written removes a file again, by remove, if the person was forgotten during the writing.
 func (c *call) written(remove func() error) error {
 	p, err := c.scope.Owner()
 	if err != nil {

@@ -25,7 +25,7 @@ type vectorStore struct {
 	Path           string   `json:"path,omitempty" jsonschema:"of dump and load: a folder of the server, relative"`
 }
 
-// vectorStore answers with ReMe's result of an action, which is Python's text of it.
+// vectorStore answers with ReMe's result of an action, as Python prints it.
 func (c *call) vectorStore(in vectorStore) (*Response, error) {
 	size, metadata := -1, map[string]any{"action_result": "None"}
 	err := c.openFor(in.Action)
@@ -67,11 +67,11 @@ func (c *call) vectorStore(in vectorStore) (*Response, error) {
 	return reply("", metadata)
 }
 
-// wholly are the actions on all of a scope, and what they do with it.
+// wholly are the actions on all of a scope, with their modes.
 var wholly = map[string]access.Mode{"delete": access.Write | access.Whole, "copy": access.Write, "dump": access.Whole, "load": access.Write}
 
-// openFor opens the scope for an action. All of a workspace at once is an admin's, and so is a file
-// that anybody may have written.
+// openFor opens the scope for an action. An action on a whole workspace needs an admin, and so does
+// a file that anybody may have written.
 func (c *call) openFor(action string) (err error) {
 	m, ok := wholly[action]
 	if !ok {
@@ -109,11 +109,11 @@ func (c *call) copyFrom(workspace string) (int, error) {
 	return loaded(c.memory.Library().Copy(c, &reme.CopyRequest{From: from, To: c.scope, Merge: true}))
 }
 
-// The endings of dumps. By them no file of a user is one of a workspace, whatever their ids.
+// The endings of dumps. They keep files of users and workspaces apart, whatever their ids.
 const (
 	endOfDump     = ".jsonl"
 	endOfUserDump = ".jsonl.user"
-	endOfPart     = ".part" // of a file that is being written
+	endOfPart     = ".part" // of an incomplete file
 )
 
 // dumpName returns the name of the dump of a user or a workspace.
@@ -136,7 +136,7 @@ func (c *call) libraryFile(folder string) (string, error) {
 	return path.Join(folder, dumpName(p)), nil
 }
 
-// dump leaves an earlier dump as it is where there is nothing to dump, or it fails.
+// dump leaves an earlier dump as it is if there is nothing to dump, or after a failure.
 func (c *call) dump(folder string) (int, error) {
 	file, err := c.libraryFile(folder)
 	if err != nil {
@@ -169,8 +169,8 @@ func (c *call) load(folder string) (int, error) {
 	return loaded(c.memory.Library().Load(c, &reme.LoadRequest{Scope: c.scope}, strings.NewReader(lines)))
 }
 
-// place returns where in Config.Folder the path of a request is, which is relative to a folder
-// in there.
+// place returns the place in Config.Folder of a request's path, which is relative to a folder in
+// there.
 func (f *Flows) place(folder, p string) (string, error) {
 	if f.cfg.Folder == nil {
 		return "", fmt.Errorf("%w: this server keeps no files: it has no Config.Folder", backends.ErrInvalid)
@@ -182,8 +182,8 @@ func (f *Flows) place(folder, p string) (string, error) {
 	return path.Join(folder, p), nil
 }
 
-// readFile returns the contents of a file. What cannot be read, as behind a link that leaves
-// the folder, is ErrNotFound.
+// readFile returns the contents of a file. An unreadable one, such as a link that leaves the
+// folder, is ErrNotFound.
 func (f *Flows) readFile(folder, p string) (string, error) {
 	place, err := f.place(folder, p)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *call) writeFile(folder, p, content string) error {
 	return c.written(func() error { return c.cfg.Folder.Remove(place) })
 }
 
-// replace writes a file at a place, over the one that is there.
+// replace writes a file at a place, over an earlier one.
 func (f *Flows) replace(place, content string) error {
 	root, part := f.cfg.Folder, place+"."+backends.NewID()+endOfPart
 	err := root.MkdirAll(path.Dir(place), 0o700)
@@ -219,7 +219,7 @@ func (f *Flows) replace(place, content string) error {
 		err = root.WriteFile(part, []byte(content), 0o600)
 	}
 	if err == nil {
-		err = root.Rename(part, place) // it is whole, or not there
+		err = root.Rename(part, place) // it appears as a whole
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", backends.ErrUnavailable, errors.Join(err, root.Remove(part)))

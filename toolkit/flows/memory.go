@@ -32,7 +32,7 @@ type summary struct {
 	UserName     string       `json:"user_name,omitempty" jsonschema:"of personal memory: by which the user is spoken of"`
 }
 
-// named is an owner that is a workspace, and has to be there, as for ReMe.
+// named is an owner with a workspace, which is required, as in ReMe.
 type named struct {
 	WorkspaceID string `json:"workspace_id"`
 }
@@ -156,7 +156,7 @@ func (c *call) summaryPersonal(in summary) (*Response, error) {
 		return reply("", written(0))
 	}
 	resp, err := c.memory.Personal().Summarize(c, r)
-	if errors.Is(err, reme.ErrNoModel) { // what people say is kept as it is
+	if errors.Is(err, reme.ErrNoModel) { // the words of people are stored as they are
 		r.Verbatim = true
 		r.Messages = slices.DeleteFunc(r.Messages, func(m backends.Message) bool { return m.Role != schema.User })
 		resp, err = c.memory.Personal().Summarize(c, r)

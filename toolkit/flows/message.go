@@ -24,10 +24,10 @@ type trajectory struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// message is a message in OpenAI's protocol, as it was given.
+// message is the caller's message in OpenAI's protocol.
 type message map[string]any
 
-// wire are the members of a message that count.
+// wire are the relevant members of a message.
 type wire struct {
 	Role             schema.RoleType   `json:"role"`
 	Content          any               `json:"content"` // a text, or a list of blocks
@@ -49,8 +49,8 @@ func (m *message) UnmarshalJSON(b []byte) error {
 
 var roles = []schema.RoleType{schema.User, schema.System, schema.Assistant, schema.Tool}
 
-// eino returns a message of Eino. A list of content blocks becomes the text in it; media are
-// left out.
+// eino returns a message of Eino. A list of content blocks becomes the text in it; media are left
+// out.
 func (m *message) eino() (*schema.Message, error) {
 	var w wire
 	raw, err := json.Marshal(m)
@@ -80,8 +80,8 @@ func textOf(content any) string {
 	return strings.Join(lines, "\n")
 }
 
-// messagesOf returns messages of Eino. Results of tools without the id of their call, as in
-// ReMe's own examples, get those of the calls before them, in order.
+// messagesOf returns messages of Eino. Results of tools without the id of their call, as in ReMe's
+// own examples, get the ids of the calls before them, in order.
 func messagesOf(in []message) []*schema.Message {
 	out := make([]*schema.Message, len(in))
 	var open []schema.ToolCall
@@ -98,7 +98,7 @@ func messagesOf(in []message) []*schema.Message {
 	return out
 }
 
-// memories returns memories as ReMe writes them.
+// memories returns memories in ReMe's form.
 func (c *call) memories(in []backends.Memory) []json.RawMessage {
 	out := make([]json.RawMessage, len(in))
 	for i := range in {
@@ -121,7 +121,7 @@ func (c *call) found(hits []backends.Hit) []json.RawMessage {
 	return c.memories(out)
 }
 
-// written is what ReMe says of its writes.
+// written is ReMe's report of its writes.
 func written(inserted int, deleted ...string) map[string]any {
 	return map[string]any{
 		"deleted_memory_ids": append([]string{}, deleted...),

@@ -27,9 +27,9 @@ type toolNames struct {
 
 func (t toolNames) names() []string { return strings.Split(t.ToolNames, ",") }
 
-// tools returns what is known about tools; nothing for nothing.
+// tools returns the knowledge about tools; nil for an empty list.
 func (c *call) tools(names []string) ([]tool.Tool, error) {
-	if strings.TrimSpace(strings.Join(names, "")) == "" { // would be all
+	if strings.TrimSpace(strings.Join(names, "")) == "" { // an empty request would mean all tools
 		return nil, nil
 	}
 	resp, err := c.memory.Tools().Retrieve(c, &tool.RetrieveRequest{Scope: c.scope, Tools: names, WithCalls: true})
@@ -39,7 +39,7 @@ func (c *call) tools(names []string) ([]tool.Tool, error) {
 	return resp.Tools, nil
 }
 
-// content is what ReMe's tool memory says: the guideline, with statistics as of now.
+// content is the text of ReMe's tool memory: the guideline, with present statistics.
 func content(t *tool.Tool) string {
 	if t.Guideline == "" {
 		return ""
@@ -70,13 +70,13 @@ func (c *call) toolMemories(tools []tool.Tool) []json.RawMessage {
 	return c.memories(out)
 }
 
-// givenTime has, in the metadata of a call, what its caller gave as its time.
+// givenTime is the key, in the metadata of a call, of the time that its caller gave.
 const givenTime = "create_time"
 
-// callResult is a call as ReMe writes it.
+// callResult returns a call in ReMe's form.
 func callResult(c tool.Call, summarized bool) (out map[string]json.RawMessage) {
 	c.Summarized = summarized
-	raw, _ := json.Marshal(c) // it was read as JSON
+	raw, _ := json.Marshal(c) // it came from JSON
 	_ = json.Unmarshal(raw, &out)
 	if given := c.Metadata[givenTime]; given != nil {
 		out[givenTime], _ = json.Marshal(given)
@@ -84,9 +84,8 @@ func callResult(c tool.Call, summarized bool) (out map[string]json.RawMessage) {
 	return out
 }
 
-// callOf reads a call. It counts as one of now, as in ReMe, whatever its create_time is, which
-// is kept as it was given. Calls of one create_time with the same input and output are one
-// call, so that a request may be repeated.
+// callOf reads a call. As in ReMe its time is now; the metadata keeps its create_time. Calls of one
+// create_time with the same input and output are one call, so that a request may be repeated.
 func callOf(o map[string]any) (c tool.Call, err error) {
 	given := o[givenTime]
 	delete(o, givenTime)
@@ -97,7 +96,7 @@ func callOf(o map[string]any) (c tool.Call, err error) {
 	if c.ID = ""; given == nil || err != nil {
 		return c, err
 	}
-	raw, err = json.Marshal(redact.Value(o, redact.Shared)) // no id follows from a secret
+	raw, err = json.Marshal(redact.Value(o, redact.Shared)) // ids follow from redacted values
 	c.ID = text.HashID(fmt.Sprint(given), string(raw))
 	if c.Metadata == nil {
 		c.Metadata = map[string]any{}
@@ -160,7 +159,7 @@ func (c *call) addTool(in addTool) (*Response, error) {
 	return reply(answer, metadata)
 }
 
-// described returns what tools say, one after the other.
+// described returns the texts of tools, one after the other.
 func (c *call) described(tools []tool.Tool, head string, metadata map[string]any) (*Response, error) {
 	if len(tools) == 0 {
 		return refuse("No matching tool memories found", map[string]any{})
@@ -181,8 +180,8 @@ func (c *call) retrieveTool(in toolNames) (*Response, error) {
 	return c.described(tools, fmt.Sprintf("Retrieved %d tool memory(ies):", len(tools)), map[string]any{})
 }
 
-// summaryTool writes the guidelines of all tools with a new call, as ReMe does, however few
-// these are.
+// summaryTool writes the guidelines of all tools with a new call, as ReMe does, even for a single
+// one.
 func (c *call) summaryTool(in toolNames) (*Response, error) {
 	tools, err := c.tools(in.names())
 	var due []string

@@ -44,7 +44,7 @@ type readWorking struct {
 	Limit    int    `json:"limit" jsonschema:"of lines; 0 is all"`
 }
 
-// files are what leaves a context, by path. It is a compaction.Archive.
+// files are the offloaded parts of a context, by path. It is a compaction.Archive.
 type files struct {
 	*call
 	folder   string
@@ -52,8 +52,8 @@ type files struct {
 	contents map[string]string
 }
 
-// Put implements compaction.Archive: it returns the path of a file. As that follows from the
-// contents, no file takes the place of another.
+// Put implements compaction.Archive: it returns the path of a file. The path follows from the
+// contents, so that each file keeps its place.
 func (f *files) Put(_ context.Context, messages []*schema.Message) (string, error) {
 	raw, err := json.MarshalIndent(messages, "", "  ")
 	content, ending := string(raw), ".json"
@@ -99,7 +99,7 @@ func (c *call) summaryWorking(in working, write bool) (*Response, error) {
 		return nil, err
 	}
 	for _, step := range result.Steps {
-		if step.Err != nil { // the caller does not see why: it may name addresses
+		if step.Err != nil { // the cause may name addresses, so the caller only learns the step
 			err = errors.Join(err, fmt.Errorf("the step %s failed", step.Step))
 		}
 	}
@@ -124,7 +124,7 @@ func (c *call) summaryWorking(in working, write bool) (*Response, error) {
 	return out, nil
 }
 
-// short returns what is in the context for what left it, as ReMe writes it.
+// short returns the placeholder of an offloaded message, as ReMe writes it.
 func (f *files) short(m *schema.Message, preview int) wire {
 	w, p := wire{Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}, einox.RefOf(m)
 	if content, ok := f.contents[p]; ok && m.Role == schema.Tool {

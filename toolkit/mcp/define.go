@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/toolkit/flows"
 )
 
-// The hints of a tool to the client. A tool that neither reads nor adds may destroy something.
+// The hints of a tool to the client. All tools except reads and adds may destroy something.
 var (
 	no      = new(bool)
 	reads   = &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no}
@@ -128,7 +128,7 @@ func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// resultOf names the fields of a result. They have no type: an empty list may be null.
+// resultOf names the fields of a result. It leaves their types open: an empty list may be null.
 func resultOf(t reflect.Type) *jsonschema.Schema {
 	all, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true})
 	out := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}

@@ -95,8 +95,7 @@ type Server struct {
 	inputs map[string]*jsonschema.Schema // the arguments of each tool
 }
 
-// New returns a server. It returns ErrInvalid for a configuration without Memory or with an invalid
-// scope.
+// New returns a server. It returns ErrInvalid if Memory is nil or the scope is invalid.
 func New(cfg *Config) (*Server, error) {
 	if cfg == nil || cfg.Memory == nil {
 		return nil, fmt.Errorf("mcp: no Config.Memory: %w: pass one of middleware.New", backends.ErrInvalid)
