@@ -306,6 +306,10 @@ type ScoreParts struct {
 	Signals map[string]float64 `json:"signals,omitempty"`
 }
 
+// SignalStates is the name of the signal that takes off from a hit that states nothing, such as
+// a question.
+const SignalStates = "states"
+
 // MergeHits merges two answers and keeps the order of each, which may differ from the
 // order of the scores. A hit counts as much as the best score among itself and the hits
 // behind it.

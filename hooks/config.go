@@ -16,11 +16,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
@@ -144,18 +141,17 @@ type Config struct {
 	// whatever the mode. Its Budget.Window is required; its Sessions, Redact,
 	// StoreTimeout (by SearchTimeout), Language, Core and OnError are filled from this
 	// Config where they are unset. Optional. Defaults to none.
-	Window *window.Config
+	Window store.WindowConfig // a *window.Config
 
 	// Core gives the agent blocks that are always in its prompt, and the tools
 	// core_memory_append and core_memory_replace to edit them. Its Blocks are
 	// required; its Records, Redact, Language and Clock are filled where they are
 	// unset. Needs Window. Optional. Defaults to none.
-	Core *core.Config
+	Core store.BlocksConfig // a *core.Config
 
-	// Reflect tidies memory in the background: see [reflect.Schedule], of which all is
-	// optional here: Backend is filled from this Config, and Blocks, where its Block names one
-	// of Core's. Needs a mode that records turns. Optional. Defaults to none.
-	Reflect *reflect.Schedule
+	// Reflect tidies memory in the background: see reflection.Schedule. All of it is
+	// optional here: this Config fills Backend, and Blocks where its Block names one of Core's. Needs a mode that records turns. Optional. Defaults to none.
+	Reflect store.ReflectionConfig // a *reflection.Schedule
 
 	// OnError is called with every failure of memory and its stage: one of the
 	// constants of this package, of packages working and window, or the name that a

@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
@@ -29,7 +28,7 @@ type Hooks struct {
 	cfg       *Config
 	plan      modes.Plan
 	log       *working.Memory // nil: nothing is recorded
-	window    *window.Window  // nil: contexts stay as they are
+	window    backends.Window // nil: contexts stay as they are
 	tools     []tool.BaseTool
 	toolNames []string
 	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
@@ -47,7 +46,7 @@ type Hooks struct {
 // the log to which turns go; the window that contexts fit; the tools
 // that agents get, which must resolve their scope at call time. Each of them may be nil;
 // then there is none. It returns backends.ErrInvalid for a configuration that cannot work.
-func New(ctx context.Context, cfg *Config, log *working.Memory, w *window.Window, tools []tool.BaseTool) (*Hooks, error) {
+func New(ctx context.Context, cfg *Config, log *working.Memory, w backends.Window, tools []tool.BaseTool) (*Hooks, error) {
 	c, err := cfg.WithDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)

@@ -89,24 +89,25 @@ func newMemory(t testing.TB, change func(*setup)) *memory {
 	}
 	m.db = testkit.Spy(s.db)
 	var err error
+	var shows backends.Window // nil: contexts stay as they are
 	if s.tokens > 0 {
 		wc := &window.Config{Sessions: m.db, Budget: compaction.Budget{Window: s.tokens, Answer: -1, Tools: -1, Memories: -1}, OnError: m.failures.Add}
 		if s.window != nil {
 			s.window(wc)
 		}
 		m.window, err = window.New(wc)
-		m.tokens = s.tokens
+		m.tokens, shows = s.tokens, m.window
 		require.NoError(t, err)
 	}
 	if s.noLog {
-		m.Hooks, err = hooks.New(t.Context(), &s.Config, nil, m.window, s.tools)
+		m.Hooks, err = hooks.New(t.Context(), &s.Config, nil, shows, s.tools)
 		require.NoError(t, err)
 		return m
 	}
 	m.log, err = working.New(context.Background(), &working.Config{Sessions: m.db, Backend: s.Backend, Sweep: -1, Idle: time.Hour, OpenTurn: time.Hour})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = m.log.Close(context.Background()) })
-	m.Hooks, err = hooks.New(t.Context(), &s.Config, m.log, m.window, s.tools)
+	m.Hooks, err = hooks.New(t.Context(), &s.Config, m.log, shows, s.tools)
 	require.NoError(t, err)
 	return m
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/speech"
@@ -219,7 +218,7 @@ func (v visible) fitting(resp *backends.SearchResponse, least float64) []backend
 }
 
 // statesNothing reports whether the ranking put a hit back for that.
-func statesNothing(hit *backends.Hit) bool { return hit.Parts.Signals[recall.States] < 0 }
+func statesNothing(hit *backends.Hit) bool { return hit.Parts.Signals[backends.SignalStates] < 0 }
 
 // defaultTopK is how many memories a search for something else than a note finds.
 const defaultTopK = 10

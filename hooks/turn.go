@@ -11,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -298,7 +297,7 @@ func systemAt(messages []*schema.Message) int {
 // make them fit the window stays away. The user's message in what it returns has the note
 // inside: show people the message that you gave.
 //
-// The error is nil, or a compaction.OverError where Config.Window is set and even the
+// The error is nil, or an error that says by how much (compaction.OverError) where Config.Window is set and even the
 // messages returned do not fit it; failures of memory go to Config.OnError.
 func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
 	return h.prepare(ctx, messages, true)
@@ -355,7 +354,7 @@ func (h *Hooks) modifier(next func(context.Context, []*schema.Message) []*schema
 		}
 		out, err := do(ctx, input)
 		if err != nil {
-			h.report(ctx, window.StageCompact, err)
+			h.report(ctx, stageCompact, err)
 		}
 		return out
 	}

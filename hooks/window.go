@@ -5,18 +5,18 @@ package hooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/compaction"
-	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/work"
 )
+
+// stageCompact is window.StageCompact.
+const stageCompact = "compact"
 
 // loadHistory puts what the session holds in front of a turn that begins. A caller that
 // passes what was said before knows it better: then nothing is loaded. Nor is it in an
@@ -54,20 +54,13 @@ func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []*schema.Me
 	}
 	ctx = h.aliveBy(ctx, s, messages)
 	out = messages
-	err := work.Catch("fit", func() error {
-		res, err := h.window.Fit(ctx, s, messages)
-		if res != nil {
-			out = res.Messages
-		}
-		return err
-	})
-	if errors.As(err, new(*compaction.OverError)) {
-		return out, fmt.Errorf("memory: %w", err)
+	if err := work.Catch("fit", func() error { out, over = h.window.Fitted(ctx, s, messages); return nil }); err != nil {
+		h.report(ctx, stageCompact, err)
 	}
-	if err != nil {
-		h.report(ctx, window.StageCompact, err)
+	if over != nil {
+		over = fmt.Errorf("memory: %w", over)
 	}
-	return out, nil
+	return out, over
 }
 
 // fitting is fit for the scope of the run that ctx belongs to.

@@ -12,11 +12,8 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/modes"
@@ -70,16 +67,26 @@ func (m *MemoryMiddleware) startReflecting(c *Config) (err error) {
 	if c.Reflect == nil {
 		return nil
 	}
-	s := *c.Reflect
-	config.Default(&s.Language, c.Language)
-	if s.Backend = c.Backend; s.Blocks == nil && s.Block != "" && m.window != nil && m.window.Core() != nil {
-		s.Blocks = m.window.Core()
+	shared := common(c)
+	if w, ok := m.window.(interface{ CoreBlocks() store.Blocks }); ok {
+		shared.Blocks = w.CoreBlocks()
 	}
-	m.reflection, err = reflect.Start(&s, c.OnError)
-	if err == nil {
+	if m.reflection, err = c.Reflect.StartReflection(shared); err == nil {
 		m.AfterTurn(m.reflection.After)
 	}
 	return err
+}
+
+// common returns what the parts of the middleware share.
+func common(c *Config) *store.Common {
+	d := &store.Common{
+		Backend: c.Backend, Core: c.Core, Language: c.Language, Clock: c.Clock, OnError: c.OnError, Timeout: c.SearchTimeout,
+	}
+	if c.Working != nil {
+		d.Redact = c.Working.Redact
+	}
+	config.Default(&d.Redact, c.Redact)
+	return d
 }
 
 // sessionsOf returns where turns are logged: as configured, else with the backend's
@@ -127,49 +134,18 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 }
 
 // newWindow returns the working memory that the configuration asks for, or nil.
-func newWindow(c *Config) (*window.Window, error) {
+func newWindow(c *Config) (backends.Window, error) {
 	if c.Window == nil {
 		return nil, nil
 	}
-	w := *c.Window
-	var err error
-	if w.Sessions == nil {
-		if w.Sessions, err = sessionsOf(c); err != nil {
-			return nil, err
-		}
+	shared := common(c)
+	var missing error
+	shared.Sessions, missing = sessionsOf(c)
+	w, err := c.Window.OpenWindow(shared)
+	if err != nil {
+		return nil, errors.Join(missing, err)
 	}
-	config.Default(&w.StoreTimeout, c.SearchTimeout)
-	if w.Redact == nil && c.Working != nil {
-		w.Redact = c.Working.Redact
-	}
-	config.Default(&w.Redact, c.Redact)
-	config.Default(&w.Language, c.Language)
-	config.Default(&w.OnError, c.OnError)
-	config.Default(&w.Clock, c.Clock)
-	if w.Core == nil && c.Core != nil {
-		if w.Core, err = newCore(c, &w); err != nil {
-			return nil, err
-		}
-	}
-	return window.New(&w)
-}
-
-// newCore returns the core blocks. They live where the sessions do, unless the
-// configuration says otherwise.
-func newCore(c *Config, w *window.Config) (*core.Blocks, error) {
-	d := *c.Core
-	if d.Records == nil {
-		records, ok := w.Sessions.(store.Records)
-		if !ok {
-			return nil, fmt.Errorf("Config.Core: %w: %T keeps no records: set Config.Core.Records to a store, such as sqlitestore.Open returns", backends.ErrInvalid, w.Sessions)
-		}
-		d.Records = records
-	}
-	config.Default(&d.Redact, w.Redact)
-	config.Default(&d.Language, c.Language)
-	config.Default(&d.Clock, c.Clock)
-	d.Tools = !w.NoTools
-	return core.New(&d)
+	return w, nil
 }
 
 // newTools returns the tools that agents get: those of the mode, and whatever the mode
@@ -196,11 +172,16 @@ func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.P
 	if plan.Tools {
 		t.Backend, t.Update, t.Delete, t.Forget = c.Backend, c.UpdateTool, c.DeleteTool, c.ForgetTool
 	}
-	if m.window != nil && !c.Window.NoTools {
-		t.Archives, t.Blocks = m.window.Archives(), m.window.Core()
+	var tools []tool.BaseTool
+	var err error
+	if t.Backend != nil {
+		if tools, err = toolkit.New(ctx, t); err != nil {
+			return nil, err
+		}
 	}
-	if t.Backend == nil && t.Archives == nil {
-		return nil, nil
+	if m.window == nil {
+		return tools, nil
 	}
-	return toolkit.New(ctx, t)
+	reads, err := m.window.Tools(ctx, &backends.ToolSetup{Scope: t.Scope, Begin: t.Begin, Private: t.Private, Confirm: t.Confirm, OnError: t.OnError, Language: t.Language})
+	return append(tools, reads...), err
 }

@@ -50,7 +50,7 @@ func consenting(t *testing.T, db store.Store, cfg *middleware.Config, learner te
 // state is what a consenting memory knows.
 func state(t *testing.T, mem *middleware.MemoryMiddleware, b *mem0.Backend) string {
 	t.Helper()
-	blocks, err := mem.Window().Core().Get(t.Context(), ann)
+	blocks, err := mem.Window().(*window.Window).Core().Get(t.Context(), ann)
 	require.NoError(t, err)
 	out := []string{blocks[0].Text}
 	for _, m := range listed(t, b, ann, backends.KindFact) {

@@ -76,7 +76,7 @@
 // contradicted ends, insights are drawn. See package reflect, and [MemoryMiddleware.Reflection]
 // for its plans, which can be taken back.
 //
-//	middleware.Config{Backend: backend, Reflect: &reflect.Schedule{Config: reflect.Config{Model: chatModel}}}
+//	middleware.Config{Backend: backend, Reflect: &reflection.Schedule{Config: reflection.Config{Model: chatModel}}}
 //
 // # Working memory
 //

@@ -33,7 +33,7 @@ import (
 	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/toolkit/files"
 
-	tidy "github.com/einomem/einomem/backends/reflect"
+	tidy "github.com/einomem/einomem/backends/reflection"
 )
 
 // dossier is the document of a profile.
@@ -251,8 +251,8 @@ var writes = map[string]func(ctx context.Context, h *house) error{
 	},
 	"working.Memory.Consolidate":   func(ctx context.Context, h *house) error { return only(h.log.Consolidate(ctx, annAtWork)) },
 	"working.Memory.RetryFailures": func(ctx context.Context, h *house) error { return h.log.RetryFailures(ctx, annAtWork) },
-	"reflect.Reflector.Apply":      func(ctx context.Context, h *house) error { return only(h.tidy.Apply(ctx, &h.next, true)) },
-	"reflect.Reflector.Undo": func(ctx context.Context, h *house) error {
+	"reflection.Reflector.Apply":   func(ctx context.Context, h *house) error { return only(h.tidy.Apply(ctx, &h.next, true)) },
+	"reflection.Reflector.Undo": func(ctx context.Context, h *house) error {
 		return only(h.tidy.Undo(ctx, annAtWork, h.plan.ID, true))
 	},
 	"files.Files.Do": func(ctx context.Context, h *house) error {
@@ -266,7 +266,7 @@ var others = strings.Fields(`
 	Close Get History List Search Entities Export Retrieve Find WriteDir Dump Workspaces Read Grep Load Restore Prompt Message Health Flush Settle Unlearnt Draft
 	DeleteSession Forget Library.Delete Used Retain ReembedAll TakeOpenTurn NewRecorder Retry Admit Blocks.Record
 	working.Memory.Record reme.Backend.RecordCalls reme.Backend.Update reme.Backend.Delete reme.Backend.DeleteAll reme.Backend.Import reme.Backend.Rollback
-	task.Skills.Summarize task.Skills.Draft`)
+	task.Skills.Summarize task.Skills.Draft window.Window.Fitted Tools`)
 
 func only(_ any, err error) error { return err }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 	"github.com/einomem/einomem/internal/test/transcript"
@@ -215,7 +216,7 @@ func (l *life) reader(t testing.TB, db store.Sessions) *middleware.MemoryMiddlew
 	// AwaitWrite waits.
 	cfg.AwaitWrite, cfg.Working = l.is("await"), &working.Config{Sweep: -1, Lease: time.Second}
 	if l.is("summaries") {
-		cfg.Window.Model = testkit.New(keepNumbers(nil))
+		cfg.Window.(*window.Config).Model = testkit.New(keepNumbers(nil))
 	}
 	return open(t, cfg)
 }
@@ -348,8 +349,9 @@ func (l *life) summariser(t testing.TB, db store.Sessions, before func()) *middl
 	m := testkit.New(keepNumbers(before))
 	cfg := windowed(2000, &testkit.Backend{}, db)
 	cfg.Working = &working.Config{Sweep: -1}
-	cfg.Window.Model, cfg.Window.HistoryTokens = m, 1<<30 // whatever is not summarised
-	cfg.Window.Steps = []compaction.Step{compaction.SummarizeRounds{Model: m}, compaction.ArchiveRounds{}}
+	w := cfg.Window.(*window.Config)
+	w.Model, w.HistoryTokens = m, 1<<30 // whatever is not summarised
+	w.Steps = []compaction.Step{compaction.SummarizeRounds{Model: m}, compaction.ArchiveRounds{}}
 	return open(t, cfg)
 }
 
@@ -383,7 +385,7 @@ func (l *life) summarise(t testing.TB) {
 	for n := 0; n == 0 || !l.is("slowly"); n++ {
 		history, err := mem.Window().History(t.Context(), l.scope())
 		require.NoError(t, err)
-		_, err = mem.Window().Fit(t.Context(), l.scope(), append(history, schema.UserMessage("And now?")))
+		_, err = mem.Window().(*window.Window).Fit(t.Context(), l.scope(), append(history, schema.UserMessage("And now?")))
 		require.NoError(t, err)
 		fmt.Println("fitted")
 	}
@@ -429,7 +431,7 @@ func TestASummariserIsKilled(t *testing.T) {
 		}
 		history, err := mem.Window().History(ctx, l.scope())
 		require.NoError(t, err)
-		fitted, err := mem.Window().Fit(ctx, l.scope(), append(history, schema.UserMessage("And now?")))
+		fitted, err := mem.Window().(*window.Window).Fit(ctx, l.scope(), append(history, schema.UserMessage("And now?")))
 		require.NoError(t, err)
 		require.NoError(t, transcript.Check(fitted.Messages))
 		back, err := mem.Window().Restore(ctx, l.scope(), fitted.Messages)

@@ -15,10 +15,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reflect"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/hooks"
 )
 
@@ -55,10 +53,10 @@ type MemoryMiddleware struct {
 	*hooks.Hooks
 	backend backends.Backend
 	log     *working.Memory // nil where nothing is recorded
-	window  *window.Window  // nil without Config.Window
+	window  backends.Window // nil without Config.Window
 
 	sessions   store.Sessions      // where turns are logged; nil: nowhere
-	reflection *reflect.Background // nil without Config.Reflect
+	reflection backends.Reflection // nil without Config.Reflect
 
 	mu     sync.Mutex
 	places []backends.Place
@@ -123,18 +121,19 @@ func (m *MemoryMiddleware) RecordOutcome(ctx context.Context, r *backends.Outcom
 // Backend returns the backend, for what the middleware does not do itself.
 func (m *MemoryMiddleware) Backend() backends.Backend { return m.backend }
 
-// Window returns the working memory, for what the middleware does not do itself:
-// sessions to list, rename, fork or delete, how full a context is. It is nil without
-// Config.Window.
-func (m *MemoryMiddleware) Window() *window.Window { return m.window }
+// Window returns the working memory, nil without Config.Window. With a *window.Config there it is
+// a *window.Window, which lists, renames, forks and deletes sessions, and tells how full a
+// context is: mem.Window().(*window.Window).
+func (m *MemoryMiddleware) Window() backends.Window { return m.window }
 
 // Working returns the log of turns, for what the middleware does not do itself:
 // failures and their retry. It is nil where nothing is recorded.
 func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
 
-// Reflection returns what tidies memory in the background, to draft, apply and undo plans by hand,
-// too. It is nil without Config.Reflect.
-func (m *MemoryMiddleware) Reflection() *reflect.Background { return m.reflection }
+// Reflection returns what tidies memory in the background, nil without Config.Reflect. With a
+// *reflection.Schedule there it is a *reflection.Background, by which a program drafts, applies
+// and undoes plans itself.
+func (m *MemoryMiddleware) Reflection() backends.Reflection { return m.reflection }
 
 // Forget erases everything of the person that the scope names: of a user what they said and
 // what was learnt from it, in every session, and in every workspace of the namespace; where

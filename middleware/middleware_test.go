@@ -22,7 +22,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/core"
@@ -155,8 +155,8 @@ func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 		{func(c *middleware.Config) { c.Window = &window.Config{} }, []string{"Window is 0"}},
 		{func(c *middleware.Config) { c.Mode, c.Sessions, c.Window = modes.AgentControl, nil, small }, []string{"Config.Sessions"}},
 		{func(c *middleware.Config) { c.Core = blocks }, []string{"Config.Core", "needs Config.Window"}},
-		{func(c *middleware.Config) { c.Reflect = &reflect.Schedule{} }, []string{"reflect", "*testkit.Backend", "mem0.New"}},
-		{func(c *middleware.Config) { c.Mode, c.Reflect = modes.AgentControl, &reflect.Schedule{} }, []string{"Config.Reflect", "agent_control"}},
+		{func(c *middleware.Config) { c.Reflect = &reflection.Schedule{} }, []string{"reflect", "*testkit.Backend", "mem0.New"}},
+		{func(c *middleware.Config) { c.Mode, c.Reflect = modes.AgentControl, &reflection.Schedule{} }, []string{"Config.Reflect", "agent_control"}},
 		{func(c *middleware.Config) { c.Core, c.Window = &core.Config{}, small }, []string{"blocks"}},
 		{func(c *middleware.Config) { c.Core, c.Window, c.Sessions = blocks, small, struct{ store.Sessions }{db} }, []string{"Config.Core.Records"}},
 	} {
@@ -454,10 +454,10 @@ func TestOtherAgentsGetNoTools(t *testing.T) {
 
 // An agent's memory is tidied while nobody talks to it, and what became of it can be taken back.
 func TestMemoryIsTidiedInTheBackground(t *testing.T) {
-	db, plans := testkit.SQLite(t), make(chan *reflect.Plan, 10)
+	db, plans := testkit.SQLite(t), make(chan *reflection.Plan, 10)
 	b := verbatim(t, db)
-	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, Reflect: &reflect.Schedule{
-		Turns: 2, Idle: time.Millisecond, OnApplied: func(_ context.Context, p *reflect.Plan, _ *reflect.Applied) { plans <- p },
+	mem := open(t, &middleware.Config{Backend: b, AwaitWrite: true, Reflect: &reflection.Schedule{
+		Turns: 2, Idle: time.Millisecond, OnApplied: func(_ context.Context, p *reflection.Plan, _ *reflection.Applied) { plans <- p },
 	}})
 	for _, fact := range []string{"The user works for Initech.", "The user now works for Globex."} {
 		_, err := b.Remember(t.Context(), ann, fact)
@@ -479,7 +479,7 @@ func TestMemoryIsTidiedInTheBackground(t *testing.T) {
 	require.Equal(t, []string{"The user now works for Globex."}, facts())
 	_, m := ask(t, asAnn, mem, "Where do I work?", testkit.Text("At Globex."))
 	require.NotContains(t, testkit.Lines(m.Calls()[0]), "Initech.\n")
-	_, err := mem.Reflection().Undo(t.Context(), ann, plan.ID, false)
+	_, err := mem.Reflection().(*reflection.Background).Undo(t.Context(), ann, plan.ID, false)
 	require.NoError(t, err)
 	require.Len(t, facts(), 2)
 }

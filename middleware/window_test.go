@@ -51,7 +51,7 @@ func requireFits(t testing.TB, mem *middleware.MemoryMiddleware, calls ...[]*sch
 	t.Helper()
 	for n, in := range calls {
 		require.NoError(t, transcript.Check(in), "call %d", n)
-		require.LessOrEqual(t, mem.Window().Usage(in).Over(), 0, "call %d", n)
+		require.LessOrEqual(t, mem.Window().(*window.Window).Usage(in).Over(), 0, "call %d", n)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestManySessionsCompactAtOnce(t *testing.T) {
 		failures := &testkit.Failures{}
 		cfg := windowed(600, &testkit.Backend{}, db)
 		cfg.OnError, cfg.SearchTimeout, cfg.Mode = failures.Add, time.Hour, modes.AgentControl
-		cfg.Window.OnFit = func(_ context.Context, _ backends.Scope, r *compaction.Result) {
+		cfg.Window.(*window.Config).OnFit = func(_ context.Context, _ backends.Scope, r *compaction.Result) {
 			if len(r.Steps) > 0 {
 				compacted.Add(1)
 			}
@@ -393,7 +393,7 @@ func TestManySessionsCompactAtOnce(t *testing.T) {
 				if err := transcript.Check(in); err != nil {
 					return nil, fmt.Errorf("session %d, turn %d: %w", n, turn, err)
 				}
-				if over := mem.Window().Usage(in).Over(); over > 0 {
+				if over := mem.Window().(*window.Window).Usage(in).Over(); over > 0 {
 					return nil, fmt.Errorf("session %d, turn %d: %d tokens over", n, turn, over)
 				}
 				if in[len(in)-1].Role == schema.User {
@@ -462,7 +462,7 @@ func TestArchivesOfHostileIDs(t *testing.T) {
 			in := append(testkit.Say("Read it."), testkit.PageRead(n, 250)...)
 			in[2].Content = fmt.Sprintf("secret%dend %s", n, in[2].Content)
 			in = append(in, schema.AssistantMessage("Read.", nil), schema.UserMessage("And now?"))
-			res, err := mem.Window().Fit(t.Context(), s, in)
+			res, err := mem.Window().(*window.Window).Fit(t.Context(), s, in)
 			require.NoError(t, err)
 			for _, m := range res.Messages {
 				if ref := einox.RefOf(m); ref != "" {
@@ -491,7 +491,7 @@ func TestArchivesOfHostileIDs(t *testing.T) {
 			}
 			call(n, "read_working_memory", map[string]any{"archive": "log-1-1000", "lines": 1000})
 		}
-		require.NoError(t, mem.Window().DeleteSession(t.Context(), scopes[0]))
+		require.NoError(t, mem.Window().(*window.Window).DeleteSession(t.Context(), scopes[0]))
 		require.NotContains(t, call(0, "read_working_memory", map[string]any{"archive": refs[0][0]}), "secret0end")
 		for n := 1; n < len(scopes); n++ {
 			require.Contains(t, call(n, "read_working_memory", map[string]any{"archive": refs[n][0]}), fmt.Sprintf("secret%dend", n), "%+v: nothing of another session went with it", scopes[n])

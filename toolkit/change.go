@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/agenttool"
 	"github.com/einomem/einomem/internal/note"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -22,18 +23,18 @@ import (
 const maxAdded = 64 << 10
 
 type addArguments struct {
-	Thinking string `json:"thinking" jsonschema:"required" blank:"ok"`
-	Content  list   `json:"content" jsonschema:"required"`
+	Thinking string         `json:"thinking" jsonschema:"required" blank:"ok"`
+	Content  agenttool.List `json:"content" jsonschema:"required"`
 }
 
 // add has the backend learn from what the agent writes down: each entry is a message of its
 // own, said by the agent.
 func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (string, error) {
 	if size := len(strings.Join(a.Content, "")); size > maxAdded {
-		return "", refusef(k.text.tooLong, size, maxAdded)
+		return "", agenttool.Refusef(k.text.tooLong, size, maxAdded)
 	}
 	r := &backends.AddRequest{
-		Scope: scope, Author: backends.AuthorAgent, Confirm: k.confirm(AddMemory), IdempotencyKey: callKey(ctx, scope, AddMemory, strings.Join(a.Content, "\n")),
+		Scope: scope, Author: backends.AuthorAgent, Confirm: k.kit.ConfirmAs(AddMemory), IdempotencyKey: agenttool.CallKey(ctx, scope, AddMemory, strings.Join(a.Content, "\n")),
 	}
 	call, turn := k.IDs(), k.Turn(ctx)
 	for i, s := range a.Content {
@@ -45,7 +46,7 @@ func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (s
 	case err != nil:
 		return "", err
 	case resp == nil:
-		return "", refusal(k.text.nothingRecorded)
+		return "", agenttool.Refusal(k.text.nothingRecorded)
 	}
 	return k.showItems(ctx, resp.Items)
 }
@@ -61,7 +62,7 @@ func (k *kit) showItems(ctx context.Context, items []backends.Item) (string, err
 		items = rest
 	}
 	if len(items) == 0 {
-		return "", refusal(k.text.nothingRecorded)
+		return "", agenttool.Refusal(k.text.nothingRecorded)
 	}
 	out := k.text.recorded
 	var failed []error
@@ -76,7 +77,7 @@ func (k *kit) showItems(ctx context.Context, items []backends.Item) (string, err
 		return "", err
 	}
 	if err != nil {
-		k.report(ctx, AddMemory, err)
+		k.kit.Report(ctx, AddMemory, err)
 	}
 	return out, nil
 }
@@ -91,7 +92,7 @@ func (k *kit) showItem(it *backends.Item) string {
 		line += fmt.Sprintf(k.text.before, text.Truncate(it.Previous.Text, maxMemoryRunes))
 	}
 	if it.Err != nil {
-		line += " (" + text.Truncate(it.Err.Error(), maxErrorRunes) + ")"
+		line += " (" + text.Truncate(it.Err.Error(), agenttool.MaxErrorRunes) + ")"
 	}
 	return strings.ToValidUTF8(text.Indent(line, "  "), "\uFFFD")
 }
@@ -100,8 +101,8 @@ type updateArguments struct {
 	ID      string `json:"id" jsonschema:"required"`
 	Content string `json:"content,omitempty"`
 
-	Standing *flag `json:"standing,omitempty"`
-	Delicate *flag `json:"delicate,omitempty"`
+	Standing *agenttool.Flag `json:"standing,omitempty"`
+	Delicate *agenttool.Flag `json:"delicate,omitempty"`
 }
 
 func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArguments) (string, error) {
@@ -109,7 +110,7 @@ func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArgumen
 	if content := strings.TrimSpace(a.Content); content != "" {
 		r.Text = &content
 	} else if a.Standing == nil && a.Delicate == nil {
-		return "", refusef(k.text.missing, "content", k.text.tools[UpdateMemory].line("content"))
+		return "", k.kit.Missing(UpdateMemory, "content")
 	}
 	var err error
 	if r.ID, r.Version, err = k.allowed(ctx, UpdateMemory, scope, a.ID, r); err != nil {
@@ -142,13 +143,13 @@ func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArgumen
 const maxForgotten = 20
 
 type forgetArguments struct {
-	IDs list `json:"ids" jsonschema:"required"`
+	IDs agenttool.List `json:"ids" jsonschema:"required"`
 }
 
 // forget erases memories and what was said with them. One that went with another is no error.
 func (k *kit) forget(ctx context.Context, scope backends.Scope, a *forgetArguments) (string, error) {
 	if len(a.IDs) > maxForgotten {
-		return "", refusef(k.text.tooMany, len(a.IDs), maxForgotten)
+		return "", agenttool.Refusef(k.text.tooMany, len(a.IDs), maxForgotten)
 	}
 	c := backends.Change{Scope: scope}
 	for _, shown := range a.IDs {
@@ -162,8 +163,8 @@ func (k *kit) forget(ctx context.Context, scope backends.Scope, a *forgetArgumen
 		}
 		c.Delete = append(c.Delete, *m)
 	}
-	if err := k.confirm(ForgetMemory).Ask(ctx, c); err != nil {
-		return "", fmt.Errorf("confirming %s: %w", k.name(ForgetMemory), err)
+	if err := k.kit.ConfirmAs(ForgetMemory).Ask(ctx, c); err != nil {
+		return "", fmt.Errorf("confirming %s: %w", k.kit.Name(ForgetMemory), err)
 	}
 	for _, m := range c.Delete {
 		r := &backends.DeleteRequest{Scope: scope, ID: m.ID, Erase: true}
@@ -203,8 +204,8 @@ func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, sh
 		}
 		c.Update, c.Delete = []backends.Edit{{Old: *m, New: after}}, nil
 	}
-	if err := k.confirm(tool).Ask(ctx, c); err != nil {
-		return "", 0, fmt.Errorf("confirming %s: %w", k.name(tool), err)
+	if err := k.kit.ConfirmAs(tool).Ask(ctx, c); err != nil {
+		return "", 0, fmt.Errorf("confirming %s: %w", k.kit.Name(tool), err)
 	}
 	return id, m.Version, nil
 }

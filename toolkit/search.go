@@ -13,32 +13,34 @@ import (
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/agenttool"
 	"github.com/einomem/einomem/internal/note"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
 const (
-	maxKeywords      = 16 // of one call; further ones are left out, and the result says so
-	parallelSearches = 4  // keywords of one call that are searched for at a time
+	maxMemoryRunes   = 2000 // of one memory in a result
+	maxKeywords      = 16   // of one call; further ones are left out, and the result says so
+	parallelSearches = 4    // keywords of one call that are searched for at a time
 )
 
 type searchArguments struct {
-	Keywords list   `json:"keywords" jsonschema:"required"`
-	Limit    number `json:"limit,omitempty" jsonschema:"minimum=1,maximum=50"`
+	Keywords agenttool.List   `json:"keywords" jsonschema:"required"`
+	Limit    agenttool.Number `json:"limit,omitempty" jsonschema:"minimum=1,maximum=50"`
 }
 
-func (k *kit) memoryTools() {
-	define(k, SearchMemory, map[string]any{"limit": k.Limit}, k.search)
-	define(k, AddMemory, nil, k.add)
+func (k *kit) define() {
+	agenttool.Define(&k.kit, agenttool.Spec{Name: SearchMemory, Defaults: map[string]any{"limit": k.Limit}}, k.search)
+	agenttool.Define(&k.kit, agenttool.Spec{Name: AddMemory, Writes: true, Slow: true}, k.add)
 	if k.Update {
-		define(k, UpdateMemory, nil, k.update)
+		agenttool.Define(&k.kit, agenttool.Spec{Name: UpdateMemory, Writes: true, Asks: true}, k.update)
 	}
 	if k.Delete {
-		define(k, DeleteMemory, nil, k.delete)
+		agenttool.Define(&k.kit, agenttool.Spec{Name: DeleteMemory, Asks: true}, k.delete)
 	}
 	if k.Forget {
-		define(k, ForgetMemory, nil, k.forget)
+		agenttool.Define(&k.kit, agenttool.Spec{Name: ForgetMemory, Asks: true}, k.forget)
 	}
 }
 
@@ -72,7 +74,7 @@ func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword strin
 	case resp == nil:
 		return nil, nil
 	case resp.Degraded != nil:
-		k.report(ctx, SearchMemory, fmt.Errorf("searching for %q, answered in part: %w", text.Truncate(keyword, 60), resp.Degraded))
+		k.kit.Report(ctx, SearchMemory, fmt.Errorf("searching for %q, answered in part: %w", text.Truncate(keyword, 60), resp.Degraded))
 	}
 	return resp.Hits, nil
 }
@@ -106,8 +108,8 @@ func (k *kit) showFound(ctx context.Context, scope backends.Scope, hits []backen
 		lines = append(lines, fmt.Sprintf(k.text.keywordsLeft, left, maxKeywords))
 	}
 	if err != nil {
-		k.report(ctx, SearchMemory, err)
-		lines = append(lines, k.failure(SearchMemory, err))
+		k.kit.Report(ctx, SearchMemory, err)
+		lines = append(lines, k.kit.Failure(SearchMemory, err))
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -128,14 +130,14 @@ func (k *kit) bullets(ctx context.Context, scope backends.Scope, hits []backends
 	var lines []string
 	size, limit := 0, maxMemoryRunes
 	if len(hits) == 1 { // such as one that is asked for by its id
-		limit = maxResultRunes
+		limit = agenttool.MaxResultRunes
 	}
 	view := note.View{Language: k.Language, Now: k.Clock().In(k.Zone(ctx))}
 	for i, id := range note.IDs(hits) {
 		shown := hits[i]
 		shown.Passage = text.Truncate(cmp.Or(shown.Passage, shown.Text), limit)
 		line := view.Bullet(&shown, id)
-		if size += utf8.RuneCountInString(line); size > maxResultRunes {
+		if size += utf8.RuneCountInString(line); size > agenttool.MaxResultRunes {
 			break
 		}
 		lines = append(lines, line)

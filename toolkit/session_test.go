@@ -21,7 +21,6 @@ import (
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/internal/test/testkit"
-	"github.com/einomem/einomem/toolkit"
 )
 
 func TestGrepShowsWhereToReadOn(t *testing.T) {
@@ -168,7 +167,7 @@ func TestGrepShowsWhatItFoundInTime(t *testing.T) {
 	k.say(schema.UserMessage("the port is 1"))
 	archives, err := archive.New(&archive.Config{Sessions: listing{k.db}})
 	require.NoError(t, err)
-	k.Archives = archives
+	k.archives = archives
 	out := ""
 	for k.Timeout = time.Millisecond; !strings.Contains(out, "Matches: 1."); k.Timeout *= 2 { // until the log can be read in time
 		out = k.call("grep_working_memory", `{"pattern":"port"}`)
@@ -180,7 +179,7 @@ func TestGrepShowsWhatItFoundInTime(t *testing.T) {
 // blockText returns what a block of ann's holds.
 func (k *kit) blockText(name string) string {
 	k.t.Helper()
-	values, err := k.Blocks.Get(k.t.Context(), ann)
+	values, err := k.blocks.Get(k.t.Context(), ann)
 	require.NoError(k.t, err)
 	for _, v := range values {
 		if v.Block.Name == name {
@@ -268,8 +267,12 @@ func exampleTools(ctx context.Context) ([]tool.BaseTool, *archive.Archive, func(
 	scope := func(context.Context) (backends.Scope, error) {
 		return backends.Scope{UserID: "ann", SessionID: "s1"}, nil
 	}
-	tools, err := toolkit.New(ctx, &toolkit.Config{Archives: archives, Blocks: blocks, Scope: scope})
+	setup := &backends.ToolSetup{Scope: scope}
+	tools, err := archives.Tools(ctx, setup)
 	check(err)
+	edit, err := blocks.Tools(ctx, setup)
+	check(err)
+	tools = append(tools, edit...)
 	s, _ := scope(ctx)
 	x, err := archives.Of(s)
 	check(err)
@@ -278,7 +281,7 @@ func exampleTools(ctx context.Context) ([]tool.BaseTool, *archive.Archive, func(
 
 // A long tool result left the context; the agent finds a line of it again, and edits a
 // block that is always in its prompt.
-func ExampleNew_archivesAndBlocks() {
+func Example_workingMemory() {
 	ctx := context.Background()
 	tools, archive, end := exampleTools(ctx)
 	defer end()

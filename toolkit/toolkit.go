@@ -18,7 +18,7 @@
 //
 // # The tools
 //
-// With Config.Backend, long-term memory. search_memory(keywords, limit) runs one search
+// search_memory(keywords, limit) runs one search
 // for each keyword, several at a time, and shows what they found once each, in the
 // order of the keywords, as "- [id] text (said day)". Where one keyword fails, what the
 // others found is shown all the same, with the failure below it.
@@ -31,13 +31,8 @@
 // [backends.Manager]. So is forget_memory(ids), which erases facts and what was said, with the
 // words of their turns: see [backends.DeleteRequest].
 //
-// With Config.Archives, working memory. grep_working_memory(pattern, regex, archives,
-// context_lines, limit, case_sensitive) and read_working_memory(archive, line, lines,
-// byte, bytes) find and read again what left the context, in the scope's session alone.
-//
-// With Config.Blocks, core memory. core_memory_append(block, text) and
-// core_memory_replace(block, old_text, new_text) edit what is always in the prompt,
-// within the limits of the blocks that are not read-only.
+// The tools of working memory come with package window: see archive.Archives.Tools and
+// core.Blocks.Tools.
 //
 // Config.ToolNames gives the tools of long-term memory other names, in all that a model
 // reads of them.
@@ -61,7 +56,6 @@
 package toolkit
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -73,24 +67,18 @@ import (
 	"github.com/cloudwego/eino/components/tool"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/archive"
-	"github.com/einomem/einomem/backends/working/core"
+	"github.com/einomem/einomem/internal/agenttool"
 	"github.com/einomem/einomem/internal/config"
-	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
 // The tools' own names. Config.ToolNames may give those of long-term memory others.
 const (
-	SearchMemory      = "search_memory"
-	AddMemory         = "add_memory"
-	UpdateMemory      = "update_memory"
-	DeleteMemory      = "delete_memory"
-	ForgetMemory      = "forget_memory"
-	GrepWorkingMemory = "grep_working_memory"
-	ReadWorkingMemory = "read_working_memory"
-	CoreMemoryAppend  = "core_memory_append"
-	CoreMemoryReplace = "core_memory_replace"
+	SearchMemory = "search_memory"
+	AddMemory    = "add_memory"
+	UpdateMemory = "update_memory"
+	DeleteMemory = "delete_memory"
+	ForgetMemory = "forget_memory"
 )
 
 // longTerm are the tools of long-term memory.
@@ -99,12 +87,9 @@ var longTerm = []string{SearchMemory, AddMemory, UpdateMemory, DeleteMemory, For
 // MaxLimit is the most memories that one keyword of search_memory can bring.
 const MaxLimit = 50
 
-// Config says which tools there are and what they work on. It is copied by [New]. One
-// of Backend, Archives and Blocks is required; all three stay the caller's.
+// Config says which tools there are and what they work on. It is copied by [New].
 type Config struct {
-	Backend  backends.Backend  // Searched by search_memory, and learns by add_memory.
-	Archives *archive.Archives // Searched by grep_working_memory and read by read_working_memory.
-	Blocks   *core.Blocks      // Edited by core_memory_append and core_memory_replace. Made with core.Config.Tools, the prompt names these.
+	Backend backends.Backend // Searched by search_memory, and learns by add_memory. Required. Stays the caller's.
 
 	// Scope says on whose behalf a call is made. It runs at each call, with the
 	// call's context, and must be safe for concurrent use. Required.
@@ -133,8 +118,8 @@ type Config struct {
 	// Optional.
 	ToolNames map[string]string
 
-	// Private reports whether nothing of a call is to be remembered: then add_memory,
-	// update_memory and the core_memory tools refuse it. It must be safe for concurrent use.
+	// Private reports whether nothing of a call is to be remembered: then add_memory and
+	// update_memory refuse it. It must be safe for concurrent use.
 	// Optional. Defaults to backends.IsIncognito.
 	Private func(ctx context.Context) bool
 	// Confirm is asked before a tool changes or deletes what is known, as is what an
@@ -145,8 +130,7 @@ type Config struct {
 	Language backends.Language // Optional. Of descriptions and fixed texts. Defaults to backends.LanguageAuto, which is English here: an agent reads its tools once, before anything was said.
 	Timeout  time.Duration     // Optional. Of one call, but of add_memory, which may ask a model, and of one that asks Confirm. Defaults to 10 s; below 0 none.
 
-	// OnError is called with every failure of the backend, the store or the scope, and
-	// of damaged archives; stage is the name that the tool has. What a model got wrong, such as an id
+	// OnError is called with every failure of the backend or the scope; stage is the name that the tool has. What a model got wrong, such as an id
 	// that it made up, is no failure. Must be safe for concurrent use. Optional. Failures
 	// are logged by slog in any case.
 	OnError func(ctx context.Context, stage string, err error)
@@ -155,73 +139,59 @@ type Config struct {
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 }
 
-// New returns the tools of the configuration, in the order of the constants. The slice
-// has no spare capacity, so that appending to it never writes into another agent's
-// tools. Where all blocks are read-only there is no tool to edit them.
+// New returns the tools of the configuration, in the order of the constants. The slice has no
+// spare capacity, so that appending to it never writes into another agent's tools.
 //
-// It returns ErrInvalid for a configuration without anything to work on or without a
-// scope, with a limit out of range or an unknown language, or one that asks for a tool
-// that the backend cannot serve.
+// It returns ErrInvalid for a configuration without a backend or a scope, with a limit out of
+// range or an unknown language, or one that asks for a tool that the backend cannot serve.
 func New(_ context.Context, cfg *Config) ([]tool.BaseTool, error) {
 	k, err := newKit(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("toolkit: %w", err)
 	}
-	if k.Backend != nil {
-		k.memoryTools()
+	k.define()
+	tools, err := k.kit.Tools()
+	if err != nil {
+		return nil, fmt.Errorf("toolkit: %w", err)
 	}
-	if k.Archives != nil {
-		k.workingTools()
-	}
-	if k.Blocks != nil {
-		k.coreTools()
-	}
-	if k.err != nil {
-		return nil, fmt.Errorf("toolkit: %w", k.err)
-	}
-	return slices.Clip(k.tools), nil
+	return tools, nil
 }
 
 // kit is what the tools of one New share. Once they are made it is immutable.
 type kit struct {
 	Config
+	kit     agenttool.Kit
 	text    *phrases
 	manager backends.Manager // nil if the backend is none
-
-	editable []string // the names of the blocks that the agent edits
-	tools    []tool.BaseTool
-	err      error // the first of making them
 }
 
 func newKit(cfg *Config) (*kit, error) {
 	switch {
-	case cfg == nil || cfg.Backend == nil && cfg.Archives == nil && cfg.Blocks == nil:
-		return nil, fmt.Errorf("no Config.Backend, Config.Archives or Config.Blocks: %w: pass a backend, such as one of mem0.New", backends.ErrInvalid)
-	case cfg.Scope == nil:
-		return nil, fmt.Errorf("no Config.Scope: %w: pass a function that says whose memory a call is about", backends.ErrInvalid)
+	case cfg == nil || cfg.Backend == nil:
+		return nil, fmt.Errorf("no Config.Backend: %w: pass one, such as one of mem0.New", backends.ErrInvalid)
 	case cfg.Limit < 0 || cfg.Limit > MaxLimit:
 		return nil, fmt.Errorf("Config.Limit %d: %w: 1 to %d, or 0 for the default", cfg.Limit, backends.ErrInvalid, MaxLimit)
-	}
-	if err := cfg.Language.Validate(); err != nil {
-		return nil, fmt.Errorf("Config.Language: %w", err)
 	}
 	k := &kit{Config: *cfg, text: &english}
 	k.ToolNames = maps.Clone(cfg.ToolNames)
 	if cfg.Language == backends.Chinese {
 		k.text = &chinese
 	}
+	config.Default(&k.Limit, 10)
+	config.Default(&k.Search, k.Backend.Search)
+	config.Default(&k.Turn, func(context.Context) string { return "" })
+	config.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
+	k.Clock, k.IDs = work.Clock(k.Clock), work.IDs(k.IDs)
+	k.kit = agenttool.Kit{
+		ToolSetup: backends.ToolSetup{Scope: k.Scope, Begin: k.Begin, Private: k.Private, Confirm: k.Confirm, Language: k.Language, OnError: k.OnError, Timeout: k.Timeout},
+		Texts:     k.text.tools, Advice: k.text.advice, Names: k.ToolNames, Judged: true,
+	}
+	if err := k.kit.Init(); err != nil {
+		return nil, fmt.Errorf("Config: %w", err)
+	}
 	if err := k.checkNames(); err != nil {
 		return nil, fmt.Errorf("Config.ToolNames: %w", err)
 	}
-	config.Default(&k.Limit, 10)
-	if k.Search == nil && k.Backend != nil {
-		k.Search = k.Backend.Search
-	}
-	config.Default(&k.Timeout, 10*time.Second)
-	config.Default(&k.Turn, func(context.Context) string { return "" })
-	config.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
-	config.Default(&k.Private, backends.IsIncognito)
-	k.Clock, k.IDs = work.Clock(k.Clock), work.IDs(k.IDs)
 	k.manager, _ = k.Backend.(backends.Manager)
 	if (k.Update || k.Delete || k.Forget) && k.manager == nil {
 		return nil, fmt.Errorf("update_memory, delete_memory and forget_memory: %w: backend %T is no backends.Manager; leave Config.Update, Config.Delete and Config.Forget off", backends.ErrInvalid, k.Backend)
@@ -245,36 +215,10 @@ func (k *kit) checkNames() error {
 	}
 	taken := map[string]bool{}
 	for name := range k.text.tools {
-		if taken[k.name(name)] {
-			return fmt.Errorf("%q: %w: two tools have that name", k.name(name), backends.ErrInvalid)
+		if taken[k.kit.Name(name)] {
+			return fmt.Errorf("%q: %w: two tools have that name", k.kit.Name(name), backends.ErrInvalid)
 		}
-		taken[k.name(name)] = true
+		taken[k.kit.Name(name)] = true
 	}
 	return nil
-}
-
-// name returns the name that a tool has.
-func (k *kit) name(own string) string { return cmp.Or(k.ToolNames[own], own) }
-
-// renamed returns a text with the names that the tools have.
-func (k *kit) renamed(t toolText) toolText { return toolText(text.Rename(string(t), k.ToolNames)) }
-
-// report reports a failure of a tool.
-func (k *kit) report(ctx context.Context, tool string, err error) {
-	work.Report(ctx, k.OnError, k.name(tool), err)
-}
-
-// scope returns whose memory a call is about, or ErrNoScope if nothing says so.
-func (k *kit) scope(ctx context.Context) (backends.Scope, error) {
-	s, err := k.Scope(ctx)
-	if err != nil {
-		return backends.Scope{}, err
-	}
-	if s, err = s.Normalize(); err != nil {
-		return backends.Scope{}, err
-	}
-	if s.IsZero() {
-		return backends.Scope{}, fmt.Errorf("%w: nothing says whose memory this is", backends.ErrNoScope)
-	}
-	return s, nil
 }

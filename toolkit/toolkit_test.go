@@ -33,6 +33,8 @@ var ann = backends.Scope{UserID: "ann", AgentID: "helper", SessionID: "s1"}
 // kit is a configuration with everything to work on, for ann, on a store of its own.
 type kit struct {
 	toolkit.Config
+	archives *archive.Archives // nil: none of their tools
+	blocks   *core.Blocks      // likewise
 	t        testing.TB
 	db       *testkit.Store
 	failures testkit.Failures
@@ -49,8 +51,9 @@ func newKit(t testing.TB, b backends.Backend) *kit {
 		{Name: "shared", Owner: backends.PartitionWorkspace},
 	}})
 	require.NoError(t, err)
+	k.archives, k.blocks = archives, blocks
 	k.Config = toolkit.Config{
-		Backend: b, Archives: archives, Blocks: blocks, OnError: k.failures.Add, Clock: testkit.NewClock().Now,
+		Backend: b, OnError: k.failures.Add, Clock: testkit.NewClock().Now,
 		Scope: func(context.Context) (backends.Scope, error) { return ann, nil },
 	}
 	_, managed := b.(backends.Manager)
@@ -60,9 +63,28 @@ func newKit(t testing.TB, b backends.Backend) *kit {
 
 func (k *kit) tools() map[string]tool.InvokableTool {
 	k.t.Helper()
-	tools, err := toolkit.New(k.t.Context(), &k.Config)
-	require.NoError(k.t, err)
-	return testkit.ByName(k.t, tools)
+	return testkit.ByName(k.t, k.all())
+}
+
+// all returns the tools of everything that there is to work on.
+func (k *kit) all() (tools []tool.BaseTool) {
+	k.t.Helper()
+	add := func(more []tool.BaseTool, err error) {
+		require.NoError(k.t, err)
+		require.Equal(k.t, len(more), cap(more), "appending must not write into another agent's tools")
+		tools = append(tools, more...)
+	}
+	setup := &backends.ToolSetup{Scope: k.Scope, Private: k.Private, Confirm: k.Confirm, OnError: k.OnError, Language: k.Language, Timeout: k.Timeout}
+	if k.Backend != nil {
+		add(toolkit.New(k.t.Context(), &k.Config))
+	}
+	if k.archives != nil {
+		add(k.archives.Tools(k.t.Context(), setup))
+	}
+	if k.blocks != nil {
+		add(k.blocks.Tools(k.t.Context(), setup))
+	}
+	return tools
 }
 
 // call calls a tool, which must not end the agent's run.
@@ -87,7 +109,7 @@ func (k *kit) say(messages ...*schema.Message) {
 // put archives messages of a session.
 func (k *kit) put(s backends.Scope, messages ...*schema.Message) string {
 	k.t.Helper()
-	x, err := k.Archives.Of(s)
+	x, err := k.archives.Of(s)
 	require.NoError(k.t, err)
 	id, err := x.Put(k.t.Context(), messages)
 	require.NoError(k.t, err)
@@ -96,11 +118,11 @@ func (k *kit) put(s backends.Scope, messages ...*schema.Message) string {
 
 func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 	for want, change := range map[string]func(*toolkit.Config){
-		"no Config.Backend":                       func(c *toolkit.Config) { c.Backend, c.Archives, c.Blocks = nil, nil, nil },
-		"no Config.Scope":                         func(c *toolkit.Config) { c.Scope = nil },
-		"Config.Limit 51":                         func(c *toolkit.Config) { c.Limit = 51 },
-		"Config.Limit -1":                         func(c *toolkit.Config) { c.Limit = -1 },
-		`language "fr"`:                           func(c *toolkit.Config) { c.Language = "fr" },
+		"no Config.Backend": func(c *toolkit.Config) { c.Backend = nil },
+		"no Scope":          func(c *toolkit.Config) { c.Scope = nil },
+		"Config.Limit 51":   func(c *toolkit.Config) { c.Limit = 51 },
+		"Config.Limit -1":   func(c *toolkit.Config) { c.Limit = -1 },
+		`language "fr"`:     func(c *toolkit.Config) { c.Language = "fr" },
 		"*testkit.Backend is no backends.Manager": func(c *toolkit.Config) { c.Delete = true },
 		"leave Config.Update":                     func(c *toolkit.Config) { c.Update = true },
 	} {
@@ -118,31 +140,28 @@ func TestTheToolsFollowFromWhatThereIsToWorkOn(t *testing.T) {
 	memory := []string{"search_memory", "add_memory", "update_memory", "delete_memory"}
 	working, edits := []string{"grep_working_memory", "read_working_memory"}, []string{"core_memory_append", "core_memory_replace"}
 	for _, c := range []struct {
-		change func(*toolkit.Config)
+		change func(*kit)
 		want   []string
 	}{
-		{func(*toolkit.Config) {}, append(append(append([]string{}, memory...), working...), edits...)},
-		{func(c *toolkit.Config) { c.Update, c.Delete, c.Archives, c.Blocks = false, false, nil, nil }, memory[:2]},
-		{func(c *toolkit.Config) { c.Backend, c.Update, c.Delete, c.Blocks = nil, false, false, nil }, working},
-		{func(c *toolkit.Config) { c.Backend, c.Update, c.Delete, c.Archives = nil, false, false, nil }, edits},
-		{func(c *toolkit.Config) {
+		{func(*kit) {}, append(append(append([]string{}, memory...), working...), edits...)},
+		{func(k *kit) { k.Update, k.Delete, k.archives, k.blocks = false, false, nil, nil }, memory[:2]},
+		{func(k *kit) { k.Backend, k.blocks = nil, nil }, working},
+		{func(k *kit) { k.Backend, k.archives = nil, nil }, edits},
+		{func(k *kit) {
 			readOnly, err := core.New(&core.Config{Records: testkit.SQLite(t), Blocks: []core.Block{{Name: "persona", ReadOnly: true}}})
 			require.NoError(t, err)
-			c.Backend, c.Update, c.Delete, c.Archives, c.Blocks = nil, false, false, nil, readOnly
+			k.Backend, k.archives, k.blocks = nil, nil, readOnly
 		}, nil},
 	} {
 		k := newKit(t, &managed{})
-		c.change(&k.Config)
-		tools, err := toolkit.New(t.Context(), &k.Config)
-		require.NoError(t, err)
+		c.change(k)
 		var got []string
-		for _, b := range tools {
+		for _, b := range k.all() {
 			info, err := b.Info(t.Context())
 			require.NoError(t, err)
 			got = append(got, info.Name)
 		}
 		require.Equal(t, c.want, got)
-		require.Equal(t, len(tools), cap(tools), "appending must not write into another agent's tools")
 	}
 }
 
@@ -418,7 +437,7 @@ func FuzzArguments(f *testing.F) {
 				t.Fatalf("added %+v", a)
 			}
 		}
-		values, err := k.Blocks.Get(context.Background(), ann)
+		values, err := k.blocks.Get(context.Background(), ann)
 		require.NoError(t, err)
 		for i := range values {
 			if values[i].Size > values[i].Block.Limit {

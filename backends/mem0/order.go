@@ -11,7 +11,6 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/speech"
 )
 
@@ -92,7 +91,7 @@ func answersAsWell(words, others map[string]bool, revises func() bool) bool {
 }
 
 // repeats reports whether the ranking puts a hit back for stating nothing.
-func repeats(h *backends.Hit) bool { return h.Parts.Signals[recall.States] < 0 }
+func repeats(h *backends.Hit) bool { return h.Parts.Signals[backends.SignalStates] < 0 }
 
 // speaks reports whether a query names who said a hit.
 func speaks(h *backends.Hit, query string) bool {

@@ -20,7 +20,7 @@
 // # Where it comes from
 //
 // The model that learns facts says in the same call which field a fact states, and reflection
-// says it of facts that were learnt before (reflect.Config.Profile). The value stands with the
+// says it of facts that were learnt before (reflection.Config.Profile). The value stands with the
 // fact, under [backends.MetaProfile], and nowhere else: the document follows from the facts that
 // hold. So the last statement about a field decides, by when it was said; a fact that is
 // retracted, deleted, forgotten or corrected takes its value along, a list loses what that fact

@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/profile"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/internal/test/testkit"
@@ -311,9 +311,9 @@ func TestReflectionFillsWhatWasLearntBefore(t *testing.T) {
 		return testkit.Call("1", opts.Tools[0].Name, asJSON(t, object{"operations": ops}))(ctx, in, opts)
 	})
 	w := open(t, db, clock, nil)
-	r, err := reflect.New(&reflect.Config{Backend: w.backend, Model: chat, Profile: w.profile})
+	r, err := reflection.New(&reflection.Config{Backend: w.backend, Model: chat, Profile: w.profile})
 	require.NoError(t, err)
-	plan, err := r.Draft(t.Context(), &reflect.Request{Scope: ann})
+	plan, err := r.Draft(t.Context(), &reflection.Request{Scope: ann})
 	require.NoError(t, err)
 	require.Len(t, plan.Operations, 2)
 	require.Len(t, plan.Refused, 1, "gold is no plan")

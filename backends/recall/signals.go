@@ -67,7 +67,7 @@ type signals struct {
 
 // newSignals returns all signals except the named ones.
 func newSignals(without []string) (*signals, error) {
-	s, known := &signals{session: sessionSignal, dates: !slices.Contains(without, datesName), stating: !slices.Contains(without, States)}, Signals()
+	s, known := &signals{session: sessionSignal, dates: !slices.Contains(without, datesName), stating: !slices.Contains(without, backends.SignalStates)}, Signals()
 	for _, name := range without {
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("recall: Config.Without: %q: %w: the signals are %s", name, backends.ErrInvalid, strings.Join(known, ", "))
@@ -90,7 +90,7 @@ func Signals() []string {
 	for _, s := range handedSignals {
 		names = append(names, s.name)
 	}
-	return append(names, States, sessionName)
+	return append(names, backends.SignalStates, sessionName)
 }
 
 // reach is how far handedSignals look.
@@ -214,7 +214,7 @@ func (f *field) explain(b *ranked, attainable float64) map[string]float64 {
 		}
 	}
 	slot := b.slot
-	if set(States, (b.states-1)*b.lexical); slot == notIndexed {
+	if set(backends.SignalStates, (b.states-1)*b.lexical); slot == notIndexed {
 		return out
 	}
 	for _, s := range f.own {

@@ -28,9 +28,6 @@ const (
 	nothingWeight = 0.25
 )
 
-// States is the name of the signal that puts back memories which state nothing.
-const States = "states"
-
 // statingOf reads a memory, which may answer a question. People state something to one another even
 // where they ask. A user's question to an assistant states nothing: the user asks it again.
 func statingOf(m *backends.Memory, answers bool) stating {

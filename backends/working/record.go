@@ -17,9 +17,9 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/session"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -295,7 +295,7 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 			return nil, fmt.Errorf("turn %q: message %d: %w: %w", e.turn, i, backends.ErrInvalid, err)
 		}
 		entry := e.entry(e.turn+"-"+strconv.Itoa(t.First+i), msg)
-		entry.Tokens = compaction.Estimate.Message(msg)
+		entry.Tokens = einox.Tokens(msg, text.Tokens)
 		e.tokens += entry.Tokens
 		e.log = append(e.log, entry)
 	}
@@ -349,7 +349,7 @@ func (m *Memory) Admit(ctx context.Context, e *store.Entry) error {
 		return fmt.Errorf("message %q: %w: role %q", e.ID, backends.ErrInvalid, e.Role)
 	}
 	e.Message.Message, _ = m.clean(ctx, e.Message.Message)
-	e.Tokens = compaction.Estimate.Message(e.Message.Message)
+	e.Tokens = einox.Tokens(e.Message.Message, text.Tokens)
 	return nil
 }
 

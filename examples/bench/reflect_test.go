@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/test/testkit"
@@ -107,10 +107,10 @@ func TestReflectionKeepsWhatAnswers(t *testing.T) {
 		return 100 * found / n
 	}
 	before := recall()
-	r, err := reflect.New(&reflect.Config{Backend: backend, Model: eager(t)})
+	r, err := reflection.New(&reflection.Config{Backend: backend, Model: eager(t)})
 	require.NoError(t, err)
 	for user := range conversations {
-		plan, err := r.Draft(t.Context(), &reflect.Request{Scope: userOf(user).Scope()})
+		plan, err := r.Draft(t.Context(), &reflection.Request{Scope: userOf(user).Scope()})
 		require.NoError(t, err)
 		applied, err := r.Apply(t.Context(), plan, false)
 		require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
@@ -245,11 +245,11 @@ func (a *agent) train(ctx context.Context, c *course) error {
 // reflect tidies the workspace until there is nothing left to do: a lesson falls by its second
 // vote.
 func (a *agent) reflect(ctx context.Context) error {
-	r, err := reflect.New(&reflect.Config{Backend: a.backend, Model: teacher()})
+	r, err := reflection.New(&reflection.Config{Backend: a.backend, Model: teacher()})
 	for range 2 {
-		var plan *reflect.Plan
+		var plan *reflection.Plan
 		if err == nil {
-			plan, err = r.Draft(ctx, &reflect.Request{Scope: backends.Scope{Workspace: workspace}})
+			plan, err = r.Draft(ctx, &reflection.Request{Scope: backends.Scope{Workspace: workspace}})
 		}
 		if err == nil {
 			_, err = r.Apply(ctx, plan, false)

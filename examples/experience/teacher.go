@@ -37,7 +37,7 @@ type object = map[string]any
 var answers = map[string]func(prompt string) object{
 	"extract_experiences": experiences,
 	"write_skill":         skill,
-	"reflect":             reflection,
+	"reflect":             contradictions,
 	"judge_experiences":   judgements,
 	"tool_guideline":      guideline,
 }
@@ -131,9 +131,9 @@ func procedure(house string, avoid []string, form string) *task.Skill {
 	return s
 }
 
-// reflection answers which lessons contradict each other: what is said to give way and was
+// contradictions answers which lessons contradict each other: what is said to give way and was
 // walked on, held.
-func reflection(prompt string) object {
+func contradictions(prompt string) object {
 	type lesson struct {
 		Index int
 		When  string

@@ -147,7 +147,7 @@ func commands() []command {
 		{"export", "FILE", "write all that is held of a person into a new file", someone, export, nil},
 		{"import", "FILE", "read what export wrote", all, importFile,
 			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},
-		{"reflect", "", "tidy the memories of a person or a workspace", someone, reflection, []cli.Flag{
+		{"reflect", "", "tidy the memories of a person or a workspace", someone, tidy, []cli.Flag{
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing: the default"}, &cli.BoolFlag{Name: "yes", Usage: "do it"},
 			&cli.StringSliceFlag{Name: "rule", Usage: "by this `RULE` alone, such as duplicates; may be repeated"},
 			&cli.StringFlag{Name: "plan", Usage: "do what the plan in this `FILE` says"}, &cli.StringFlag{Name: "undo", Usage: "take back the plan with this `ID`"}}},

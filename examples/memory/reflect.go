@@ -13,23 +13,23 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 )
 
-// reflection prints what tidying would do, does it, or takes it back.
-func reflection(ctx context.Context, c *call) (err error) {
+// tidy prints what tidying would do, does it, or takes it back.
+func tidy(ctx context.Context, c *call) (err error) {
 	facts, err := mem0.New(ctx, &mem0.Config{Store: c.db})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, facts.Close(ctx)) }()
-	cfg := &reflect.Config{Backend: backends.Join(facts, c.reme)}
+	cfg := &reflection.Config{Backend: backends.Join(facts, c.reme)}
 	if chat, _ := openai.FromEnv(); chat != nil {
 		if cfg.Model, err = openai.NewChatModel(ctx, chat); err != nil {
 			return err
 		}
 	}
-	r, err := reflect.New(cfg)
+	r, err := reflection.New(cfg)
 	if err != nil {
 		return err
 	}
@@ -52,16 +52,16 @@ func reflection(ctx context.Context, c *call) (err error) {
 
 // plan returns the plan in the file that the flags name, which has to be about the same person, or
 // drafts one.
-func (c *call) plan(ctx context.Context, r *reflect.Reflector) (*reflect.Plan, error) {
+func (c *call) plan(ctx context.Context, r *reflection.Reflector) (*reflection.Plan, error) {
 	file := c.String("plan")
 	if file == "" {
-		q := &reflect.Request{Scope: c.whose.Scope()}
+		q := &reflection.Request{Scope: c.whose.Scope()}
 		for _, rule := range c.StringSlice("rule") {
-			q.Rules = append(q.Rules, reflect.Rule(rule))
+			q.Rules = append(q.Rules, reflection.Rule(rule))
 		}
 		return r.Draft(ctx, q)
 	}
-	plan := &reflect.Plan{}
+	plan := &reflection.Plan{}
 	raw, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(raw, plan)

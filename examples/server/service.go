@@ -132,7 +132,7 @@ func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err 
 		}
 		s.closers = append(s.closers, func(context.Context) error { return folder.Close() })
 	}
-	tree, err := files.New(&files.Config{Records: s.store, Blocks: s.mem.Window().Core()})
+	tree, err := files.New(&files.Config{Records: s.store, Blocks: s.mem.Window().(*window.Window).Core()})
 	if err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func TestMemoryBesideHandlersThatShrinkTheContext(t *testing.T) {
 				require.NoError(t, transcript.Check(in))
 				if c.first && c.window > 0 {
 					require.Equal(t, 1, testkit.Notes(in))
-					require.LessOrEqual(t, mem.Window().Usage(in).Over(), 0)
+					require.LessOrEqual(t, mem.Window().(*window.Window).Usage(in).Over(), 0)
 				}
 			}
 		})
@@ -206,7 +206,7 @@ func TestAWindowKeepsTheSession(t *testing.T) {
 	require.Equal(t, "assistant: ok", run(t, chat, chain{handler.New(mem)}, true))
 	in := chat.Calls()[0]
 	require.Contains(t, testkit.Lines(in), "assistant: I have read everything.")
-	require.LessOrEqual(t, mem.Window().Usage(in).Over(), 0)
+	require.LessOrEqual(t, mem.Window().(*window.Window).Usage(in).Over(), 0)
 	require.Equal(t, [2]int{2, 2}, testkit.Turns(t, db, ann))
 }
 

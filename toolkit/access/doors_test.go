@@ -227,7 +227,7 @@ func newWorld(t *testing.T, dir string) *world {
 	require.NoError(t, err)
 	reMe, err := flows.New(&flows.Config{Backend: w.mem.Backend(), Model: model, Folder: w.folder})
 	require.NoError(t, err)
-	w.files, err = files.New(&files.Config{Records: w.db, Blocks: w.mem.Window().Core()})
+	w.files, err = files.New(&files.Config{Records: w.db, Blocks: w.mem.Window().(*window.Window).Core()})
 	require.NoError(t, err)
 	api, err := rest.New(&rest.Config{Memory: w.mem, Store: w.db, Guard: guard, Notes: notes, Flows: reMe, Log: quiet})
 	require.NoError(t, err)
@@ -271,7 +271,7 @@ func (w *world) fill(p backends.Partition) {
 		require.Contains(t, added.Items[0].Memory.Text, canary(p))
 		w.ids[p] = append(w.ids[p], added.Items[0].Memory.ID)
 	}
-	_, err := w.mem.Window().Core().Set(ctx, &core.Edit{Scope: s, Block: block, Text: text})
+	_, err := w.mem.Window().(*window.Window).Core().Set(ctx, &core.Edit{Scope: s, Block: block, Text: text})
 	require.NoError(t, err)
 	_, err = w.files.Do(ctx, s, &files.Command{Command: "create", Path: "/memories/f.md", FileText: text})
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 // Memory is the memory to serve: a middleware.MemoryMiddleware is one.
 type Memory interface {
 	Backend() backends.Backend
-	Window() *window.Window   // sessions and archives; nil turns them off
+	Window() backends.Window  // a *window.Window, for sessions and archives; nil turns them off
 	Working() *working.Memory // the log of turns; nil turns it off
 	Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error)
 	Forget(ctx context.Context, s backends.Scope) (*backends.Receipt, error)
@@ -49,6 +49,15 @@ type Opened struct {
 	Store   store.Store      // nil: the server has no store
 	Manager backends.Manager // nil: the backend lacks calls for single memories
 }
+
+// WindowOf returns the window of a served memory, or nil where there is none.
+func WindowOf(m Memory) *window.Window {
+	w, _ := m.Window().(*window.Window)
+	return w
+}
+
+// Window returns the window, or nil where there is none.
+func (o *Opened) Window() *window.Window { return WindowOf(o.Memory) }
 
 // Open opens a scope. It returns the errors of [Key.Open].
 func (d *Door) Open(k *Key, s backends.Scope, m Mode) (*Opened, error) {

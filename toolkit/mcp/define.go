@@ -43,7 +43,7 @@ func (s *Server) tools() error {
 		tool(s, "update_memory", changes, "Replace the text of one memory that is wrong or incomplete. Its former text stays in its history.", update)
 		tool(s, "delete_memory", changes, "Delete one memory. Use it only when the user asks for it.", remove)
 	}
-	if s.cfg.Memory.Window() != nil {
+	if access.WindowOf(s.cfg.Memory) != nil {
 		tool(s, grepTool, reads, "Search all that was said in this connection's session, also what left the context.", grep)
 		tool(s, readTool, reads, "Read what was said in this connection's session again, in pages.", read)
 	}

@@ -33,7 +33,7 @@ func (s *Server) resources() {
 			return c.Manager.Get(c, &backends.GetRequest{Scope: c.Scope, ID: id})
 		})
 	}
-	if s.cfg.Memory.Window() != nil {
+	if access.WindowOf(s.cfg.Memory) != nil {
 		s.resource("sessions", "sessions; of one, its last 1,000 messages", func(c *call, id string) (any, error) {
 			scope, w := c.Scope, c.Window()
 			if scope.SessionID = id; id == "" {

@@ -86,7 +86,7 @@ func (h *Handler) peopleRoutes() {
 			return out.Tools, nil
 		})
 	}
-	if w := h.cfg.Memory.Window(); w != nil && w.Core() != nil {
+	if w := access.WindowOf(h.cfg.Memory); w != nil && w.Core() != nil {
 		h.features = append(h.features, "blocks")
 		h.blockRoutes()
 	}

@@ -109,12 +109,8 @@ func isMemory(m *schema.Message) bool { return einox.IsRecalled(m) || einox.IsCo
 // More text must not count less.
 type Counter func(text string) int
 
-// What a [Counter] counts for what is no text.
-const (
-	messageTokens = 4   // role and separators of one message
-	mediaTokens   = 800 // an image, an audio or a file: the order of magnitude of a picture of 1024 by 1024
-	toolTokens    = 12  // what the protocol adds to the definition of a tool
-)
+// toolTokens is what the protocol adds to the definition of a tool.
+const toolTokens = 12
 
 // Estimate counts offline and without any model's vocabulary. It errs on the high
 // side by a few percent for English, and more for other scripts; a budget that must be
@@ -123,22 +119,7 @@ var Estimate Counter = text.Tokens
 
 // Message counts a message as it goes to the provider: its texts, reasoning, tool calls,
 // media, and what the protocol adds. A nil message counts nothing.
-func (c Counter) Message(m *schema.Message) int {
-	if m == nil {
-		return 0
-	}
-	n := messageTokens + c(m.Content) + c(m.ReasoningContent)
-	for i := range m.ToolCalls {
-		n += c(m.ToolCalls[i].Function.Name) + c(m.ToolCalls[i].Function.Arguments)
-	}
-	for _, p := range einox.Parts(m) {
-		n += c(p.Text)
-		if p.Media != "" {
-			n += mediaTokens
-		}
-	}
-	return n
-}
+func (c Counter) Message(m *schema.Message) int { return einox.Tokens(m, c) }
 
 // CountTools estimates what the definitions of tools take of a window, for
 // [Budget].Tools. A schema that JSON cannot express counts nothing.

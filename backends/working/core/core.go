@@ -142,6 +142,23 @@ func New(cfg *Config) (*Blocks, error) {
 	return b, nil
 }
 
+// OpenBlocks implements [store.BlocksConfig], with d where c itself leaves a field open. The
+// blocks live where the sessions do, unless c has Records.
+func (c *Config) OpenBlocks(d *store.Common, editable bool) (store.Blocks, error) {
+	own := *c
+	if own.Records == nil {
+		var ok bool
+		if own.Records, ok = d.Sessions.(store.Records); !ok {
+			return nil, fmt.Errorf("core: %w: %T keeps no records: set Config.Core.Records to a store, such as sqlitestore.Open returns", backends.ErrInvalid, d.Sessions)
+		}
+	}
+	config.Default(&own.Redact, d.Redact)
+	config.Default(&own.Language, d.Language)
+	config.Default(&own.Clock, d.Clock)
+	own.Tools = editable
+	return New(&own)
+}
+
 // Blocks returns the definitions in the configured order, with their defaults.
 func (b *Blocks) Blocks() []Block { return slices.Clone(b.config.Blocks) }
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reflect
+package reflection
 
 import (
 	"cmp"
@@ -63,12 +63,8 @@ type Config struct {
 	// Block is the name of one of the core blocks of Blocks, which the model writes anew. Blocks is
 	// a *core.Blocks. Optional.
 	Block  string
-	Blocks interface {
-		Record(ctx context.Context, s backends.Scope, name string) (r *store.Record, limit int, err error)
-	}
-	// Share says which facts of a person may be copied to the workspace of a request's scope.
-	// Optional. By default all facts stay private.
-	Share func(m *backends.Memory) bool
+	Blocks store.Blocks
+	Share  func(m *backends.Memory) bool
 }
 
 // Reflector drafts plans, applies them and takes them back. It is safe for concurrent use.
@@ -95,7 +91,7 @@ func New(cfg *Config) (*Reflector, error) {
 	}
 	if cfg.Model != nil {
 		var err error
-		if r.model, err = ask.New(&ask.Config{Name: "draft", Model: cfg.Model, Timeout: cfg.ModelTimeout, Limit: "reflect.Config.ModelTimeout"}); err != nil {
+		if r.model, err = ask.New(&ask.Config{Name: "draft", Model: cfg.Model, Timeout: cfg.ModelTimeout, Limit: "reflection.Config.ModelTimeout"}); err != nil {
 			return nil, err
 		}
 	}

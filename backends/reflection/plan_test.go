@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reflect_test
+package reflection_test
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/core"
@@ -82,7 +82,7 @@ func (w *world) get(id string) *backends.Memory {
 	return m
 }
 
-func (w *world) apply(plan *reflect.Plan) {
+func (w *world) apply(plan *reflection.Plan) {
 	w.t.Helper()
 	_, err := w.Apply(w.t.Context(), plan, false)
 	require.NoError(w.t, err)
@@ -189,7 +189,7 @@ func TestAnInsightStandsOnItsEvidence(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, slices.ContainsFunc(hits.Hits, func(h backends.Hit) bool { return h.Kind == backends.KindInsight }), "at once")
 		fallen := w.draft()
-		require.Equal(t, reflect.Retract, fallen.Operations[0].Op)
+		require.Equal(t, reflection.Retract, fallen.Operations[0].Op)
 		w.apply(fallen)
 		_, err = w.Undo(t.Context(), ann, fallen.ID, false)
 		require.NoError(t, err)
@@ -250,18 +250,18 @@ func TestOnlyWhatIsNewIsLookedAt(t *testing.T) {
 	chat := answering(t)
 	w := open(t, testkit.SQLite(t), clock, chat)
 	w.remember(tea, teaToo, oslo, run, swim, ride)
-	since := func(q *reflect.Request) { q.Since = clock.Now() }
+	since := func(q *reflection.Request) { q.Since = clock.Now() }
 	require.Empty(t, w.draft(since).Operations)
 	require.Empty(t, chat.Calls())
 	clock.Advance(72 * time.Hour)
 	w.remember(bergen)
-	plan := w.draft(func(q *reflect.Request) { q.Since = clock.Now().Add(-48 * time.Hour) })
+	plan := w.draft(func(q *reflection.Request) { q.Since = clock.Now().Add(-48 * time.Hour) })
 	require.Len(t, plan.Operations, 1, "the pair of old duplicates stays")
-	require.Equal(t, reflect.Supersede, plan.Operations[0].Op)
-	require.Empty(t, w.draft(func(q *reflect.Request) { q.Rules = []reflect.Rule{reflect.Stale} }).Operations)
-	_, err := w.Draft(t.Context(), &reflect.Request{Scope: ann, Rules: []reflect.Rule{"magic"}})
+	require.Equal(t, reflection.Supersede, plan.Operations[0].Op)
+	require.Empty(t, w.draft(func(q *reflection.Request) { q.Rules = []reflection.Rule{reflection.Stale} }).Operations)
+	_, err := w.Draft(t.Context(), &reflection.Request{Scope: ann, Rules: []reflection.Rule{"magic"}})
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	_, err = w.Draft(t.Context(), &reflect.Request{})
+	_, err = w.Draft(t.Context(), &reflection.Request{})
 	require.ErrorIs(t, err, backends.ErrNoScope)
 }
 
@@ -281,7 +281,7 @@ func TestLessonsOfAWorkspaceAreVotedOn(t *testing.T) {
 			object{"op": "merge", "memories": []string{"check the limit first", "first check what its limit is"}, "keep": "check the limit first"},
 			object{"op": "remove", "memories": []string{"never count it"}, "keep": "count it twice"},
 			object{"op": "edit", "memories": []string{"one should take care to print on both of the sides of it"}, "text": "Print on both sides."})
-		r, err := reflect.New(&reflect.Config{Backend: backend, Model: chat})
+		r, err := reflection.New(&reflection.Config{Backend: backend, Model: chat})
 		require.NoError(t, err)
 		w := &world{t, db, clock, nil, r}
 		p, _ := team.Partition(backends.PartitionWorkspace)
@@ -301,8 +301,8 @@ func TestLessonsOfAWorkspaceAreVotedOn(t *testing.T) {
 			return out
 		}
 		before := lessons()
-		reflectOn := func() *reflect.Plan {
-			plan, err := r.Draft(t.Context(), &reflect.Request{Scope: team})
+		reflectOn := func() *reflection.Plan {
+			plan, err := r.Draft(t.Context(), &reflection.Request{Scope: team})
 			require.NoError(t, err)
 			w.apply(plan)
 			return plan
@@ -318,7 +318,7 @@ func TestLessonsOfAWorkspaceAreVotedOn(t *testing.T) {
 		require.Contains(t, now, "never count it", "one vote is left")
 		second := reflectOn()
 		require.NotContains(t, lessons(), "never count it")
-		for _, plan := range []*reflect.Plan{second, first} {
+		for _, plan := range []*reflection.Plan{second, first} {
 			_, err = r.Undo(t.Context(), team, plan.ID, false)
 			require.NoError(t, err)
 		}
@@ -328,7 +328,7 @@ func TestLessonsOfAWorkspaceAreVotedOn(t *testing.T) {
 
 func TestWhatProvedUsefulIsPromotedAsTheProgramSays(t *testing.T) {
 	testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
-		w := open(t, db, clock, nil, func(c *reflect.Config) {
+		w := open(t, db, clock, nil, func(c *reflection.Config) {
 			c.Share = func(m *backends.Memory) bool { return !strings.Contains(m.Text, "lives") }
 		})
 		w.remember(run, swim, oslo)
@@ -347,12 +347,12 @@ func TestWhatProvedUsefulIsPromotedAsTheProgramSays(t *testing.T) {
 		}
 		before := w.active()
 		require.Empty(t, w.draft().Operations, "no workspace is named")
-		plan := w.draft(func(q *reflect.Request) { q.Scope = team })
+		plan := w.draft(func(q *reflection.Request) { q.Scope = team })
 		require.Len(t, plan.Operations, 1)
 		w.apply(plan)
 		w.apply(plan)
 		require.Equal(t, []string{run}, facts())
-		require.Empty(t, w.draft(func(q *reflect.Request) { q.Scope = team }).Operations, "it is there")
+		require.Empty(t, w.draft(func(q *reflection.Request) { q.Scope = team }).Operations, "it is there")
 		_, err := w.Undo(t.Context(), team, plan.ID, false)
 		require.NoError(t, err)
 		require.Empty(t, facts())
@@ -365,7 +365,7 @@ func TestACoreBlockIsWrittenAnew(t *testing.T) {
 		blocks, err := core.New(&core.Config{Records: db, Clock: clock.Now, Blocks: []core.Block{{Name: "human", Limit: 60, Initial: "Nothing yet."}}})
 		require.NoError(t, err)
 		ops := []object{{"op": "block", "memories": []string{}, "text": "Runs on Mondays. Lives in Oslo."}, {"op": "block", "text": strings.Repeat("long ", 20)}}
-		w := open(t, db, clock, answering(t, ops...), func(c *reflect.Config) { c.Block, c.Blocks = "human", blocks })
+		w := open(t, db, clock, answering(t, ops...), func(c *reflection.Config) { c.Block, c.Blocks = "human", blocks })
 		w.remember(run, oslo)
 		text := func() string {
 			values, err := blocks.Get(t.Context(), ann)
@@ -471,14 +471,14 @@ func TestWhatOnlyLooksTheSameOrContraryStays(t *testing.T) {
 			clock := testkit.NewClock()
 			b, err := mem0.New(t.Context(), &mem0.Config{Store: testkit.SQLite(t), Clock: clock.Now, Embedder: e, EmbeddingModel: "flat"})
 			require.NoError(t, err)
-			r, err := reflect.New(&reflect.Config{Backend: b})
+			r, err := reflection.New(&reflection.Config{Backend: b})
 			require.NoError(t, err)
 			for _, said := range facts {
 				_, err := b.Remember(t.Context(), ann, said)
 				require.NoError(t, err)
 				clock.Advance(time.Hour)
 			}
-			plan, err := r.Draft(t.Context(), &reflect.Request{Scope: ann})
+			plan, err := r.Draft(t.Context(), &reflection.Request{Scope: ann})
 			require.NoError(t, err)
 			require.Empty(t, plan.Operations, "%s", plan)
 			require.NoError(t, b.Close(t.Context()))

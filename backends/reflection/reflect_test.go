@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reflect_test
+package reflection_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/text"
@@ -129,18 +129,18 @@ type world struct {
 	db      store.Store
 	clock   *testkit.Clock
 	backend *mem0.Backend
-	*reflect.Reflector
+	*reflection.Reflector
 }
 
-func open(t testing.TB, db store.Store, clock *testkit.Clock, m model.BaseChatModel, change ...func(*reflect.Config)) *world {
+func open(t testing.TB, db store.Store, clock *testkit.Clock, m model.BaseChatModel, change ...func(*reflection.Config)) *world {
 	b, err := mem0.New(t.Context(), &mem0.Config{Store: db, Clock: clock.Now, CountUses: true, Shared: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.Close(context.Background()) })
-	cfg := &reflect.Config{Backend: b, Model: m}
+	cfg := &reflection.Config{Backend: b, Model: m}
 	for _, f := range change {
 		f(cfg)
 	}
-	r, err := reflect.New(cfg)
+	r, err := reflection.New(cfg)
 	require.NoError(t, err)
 	return &world{t, db, clock, b, r}
 }
@@ -169,9 +169,9 @@ func (w *world) version() int64 {
 	return set.Version
 }
 
-func (w *world) draft(change ...func(*reflect.Request)) *reflect.Plan {
+func (w *world) draft(change ...func(*reflection.Request)) *reflection.Plan {
 	w.t.Helper()
-	q := &reflect.Request{Scope: ann}
+	q := &reflection.Request{Scope: ann}
 	for _, f := range change {
 		f(q)
 	}
@@ -181,22 +181,22 @@ func (w *world) draft(change ...func(*reflect.Request)) *reflect.Plan {
 }
 
 // rightly counts the planted things that a plan proposes, and fails for any other operation.
-func (c *corpus) rightly(t testing.TB, plan *reflect.Plan) (found int) {
+func (c *corpus) rightly(t testing.TB, plan *reflection.Plan) (found int) {
 	for i := range plan.Operations {
 		o := &plan.Operations[i]
 		for _, m := range o.Changes {
 			found++
 			switch o.Op {
-			case reflect.Merge:
+			case reflection.Merge:
 				require.Equal(t, "same", c.planted[m.Text], "%s", o)
 				require.Equal(t, c.pair[m.Text], o.Stays.Text, "%s", o)
-			case reflect.Supersede:
+			case reflection.Supersede:
 				require.Equal(t, "then", c.planted[m.Text], "%s", o)
 				require.Equal(t, c.pair[m.Text], o.Stays.Text, "%s", o)
 				require.True(t, c.later[o.Stays.Text], "%s", o)
-			case reflect.Retract:
+			case reflection.Retract:
 				require.Equal(t, "over", c.planted[m.Text], "%s", o)
-			case reflect.Expire:
+			case reflection.Expire:
 				require.Equal(t, "unused", c.planted[m.Text], "%s", o)
 			default:
 				require.Fail(t, "that was not planted", "%s", o)
@@ -234,7 +234,7 @@ func TestWhatIsPlantedIsFoundAndNothingElse(t *testing.T) {
 
 			raw, err := json.Marshal(plan)
 			require.NoError(t, err)
-			read := &reflect.Plan{}
+			read := &reflection.Plan{}
 			require.NoError(t, json.Unmarshal(raw, read))
 			clock.Advance(time.Hour)
 			applied, err := w.Apply(t.Context(), read, false)

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reflect_test
+package reflection_test
 
 import (
 	"context"
@@ -14,34 +14,34 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // behind is a process that reflects in the background, and what it did.
 type behind struct {
-	*reflect.Background
+	*reflection.Background
 	drafts, applied chan int
 	failures        *testkit.Failures
 }
 
-func start(t testing.TB, db store.Store, clock *testkit.Clock, change func(*reflect.Schedule)) *behind {
+func start(t testing.TB, db store.Store, clock *testkit.Clock, change func(*reflection.Schedule)) *behind {
 	b, err := mem0.New(t.Context(), &mem0.Config{Store: db, Clock: clock.Now})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = b.Close(context.Background()) })
 	out := &behind{drafts: make(chan int, 100), applied: make(chan int, 100), failures: &testkit.Failures{}}
-	s := &reflect.Schedule{Config: reflect.Config{Backend: b}, Turns: 3, Idle: time.Millisecond}
-	s.Review = func(_ context.Context, p *reflect.Plan) bool { out.drafts <- len(p.Operations); return true }
-	s.OnApplied = func(_ context.Context, _ *reflect.Plan, a *reflect.Applied) { out.applied <- a.Done }
+	s := &reflection.Schedule{Config: reflection.Config{Backend: b}, Turns: 3, Idle: time.Millisecond}
+	s.Review = func(_ context.Context, p *reflection.Plan) bool { out.drafts <- len(p.Operations); return true }
+	s.OnApplied = func(_ context.Context, _ *reflection.Plan, a *reflection.Applied) { out.applied <- a.Done }
 	change(s)
-	out.Background, err = reflect.Start(s, out.failures.Add)
+	out.Background, err = reflection.Start(s, out.failures.Add)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, out.Close(context.Background())) })
 	return out
 }
 
-func same(*reflect.Schedule) {}
+func same(*reflection.Schedule) {}
 
 func TestTheBackgroundReflectsAfterSomeTurns(t *testing.T) {
 	testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
@@ -73,8 +73,8 @@ func TestOneProcessReflectsAtATime(t *testing.T) {
 	var busy sync.Mutex
 	drafts := make(chan int, 100)
 	for range 3 {
-		b := start(t, db, clock, func(s *reflect.Schedule) {
-			s.Review = func(_ context.Context, p *reflect.Plan) bool {
+		b := start(t, db, clock, func(s *reflection.Schedule) {
+			s.Review = func(_ context.Context, p *reflection.Plan) bool {
 				require.True(t, busy.TryLock(), "another process is at it")
 				time.Sleep(20 * time.Millisecond)
 				busy.Unlock()
@@ -95,7 +95,7 @@ func TestABudgetIsKeptForADay(t *testing.T) {
 	db := testkit.SQLite(t)
 	w := open(t, db, clock, nil)
 	chat := answering(t)
-	b := start(t, db, clock, func(s *reflect.Schedule) { s.Model, s.Calls = chat, 1 })
+	b := start(t, db, clock, func(s *reflection.Schedule) { s.Model, s.Calls = chat, 1 })
 	for day := range 3 {
 		for range 2 {
 			clock.Advance(time.Hour)
@@ -116,7 +116,7 @@ func TestAModelThatFailsIsAskedAgainAfterTheNextTurn(t *testing.T) {
 	w := open(t, db, clock, nil)
 	w.remember(run, swim, tea, teaToo)
 	down := testkit.New(testkit.Fail(fmt.Errorf("down")), testkit.Call("1", "reflect", `{"operations":[]}`))
-	b := start(t, db, clock, func(s *reflect.Schedule) { s.Model = down })
+	b := start(t, db, clock, func(s *reflection.Schedule) { s.Model = down })
 	for range 3 {
 		b.After(ann)
 	}

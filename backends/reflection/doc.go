@@ -1,11 +1,11 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reflect tidies memory: it drafts a readable plan, applies it in one atomic write, and
+// Package reflection tidies memory: it drafts a readable plan, applies it in one atomic write, and
 // takes it back.
 //
-//	r, err := reflect.New(&reflect.Config{Backend: backend, Model: model}) // a nil Model: by rules alone
-//	plan, err := r.Draft(ctx, &reflect.Request{Scope: scope})              // writes nothing
+//	r, err := reflection.New(&reflection.Config{Backend: backend, Model: model}) // a nil Model: by rules alone
+//	plan, err := r.Draft(ctx, &reflection.Request{Scope: scope})              // writes nothing
 //	fmt.Println(plan)
 //	done, err := r.Apply(ctx, plan, false)
 //	done, err = r.Undo(ctx, scope, plan.ID, false)
@@ -80,4 +80,4 @@
 // parametric and activation memory (MemoryLLM, MemOS), which live inside a model. One point of the
 // latter remains: the memory in a prompt stays the same bytes while it does not change, so that a
 // provider's cache holds it.
-package reflect
+package reflection

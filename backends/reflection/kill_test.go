@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reflect_test
+package reflection_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 type life struct {
 	Store string // a file, or the URL of a server
 	Role  string
-	Plan  *reflect.Plan
+	Plan  *reflection.Plan
 	Step  int // 0: it is not killed
 }
 
@@ -70,13 +70,13 @@ func child(spec string) error {
 	if err != nil {
 		return err
 	}
-	r, err := reflect.New(&reflect.Config{Backend: backend})
+	r, err := reflection.New(&reflection.Config{Backend: backend})
 	if err != nil {
 		return err
 	}
 	switch l.Role {
 	case "draft":
-		_, err = r.Draft(ctx, &reflect.Request{Scope: ann})
+		_, err = r.Draft(ctx, &reflection.Request{Scope: ann})
 	case "apply":
 		_, err = r.Apply(ctx, l.Plan, false)
 	case "undo":

@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reflect_test
+package reflection_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/reflect"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
@@ -33,11 +33,11 @@ func Example() {
 		}
 	}
 
-	r, err := reflect.New(&reflect.Config{Backend: backend})
+	r, err := reflection.New(&reflection.Config{Backend: backend})
 	if err != nil {
 		panic(err)
 	}
-	plan, err := r.Draft(ctx, &reflect.Request{Scope: scope}) // nothing is written
+	plan, err := r.Draft(ctx, &reflection.Request{Scope: scope}) // nothing is written
 	if err != nil {
 		panic(err)
 	}

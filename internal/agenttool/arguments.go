@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package toolkit
+package agenttool
 
 import (
 	"encoding/json"
@@ -51,12 +51,12 @@ func blank(v reflect.Value) bool {
 	return v.IsZero() || v.Kind() == reflect.String && strings.TrimSpace(v.String()) == ""
 }
 
-// list is a list of texts, or what models send for one: a single text, or a text with a
+// List is a list of texts, or what models send for one: a single text, or a text with a
 // list in it. Blank elements are left out.
-type list []string
+type List []string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (l *list) UnmarshalJSON(b []byte) error {
+func (l *List) UnmarshalJSON(b []byte) error {
 	var elements []string
 	var single string
 	if json.Unmarshal(b, &single) == nil {
@@ -75,29 +75,29 @@ func (l *list) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// number is a whole number from 0 on, or what models send for one: a fraction, or a text
+// Number is a whole number from 0 on, or what models send for one: a fraction, or a text
 // with either in it.
-type number int
+type Number int
 
 // maxNumber is more than anything has lines or bytes.
 const maxNumber = 1 << 40
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (n *number) UnmarshalJSON(b []byte) error {
+func (n *Number) UnmarshalJSON(b []byte) error {
 	f, err := strconv.ParseFloat(strings.Trim(string(b), `" `), 64)
 	if err != nil || f != f {
 		return errors.New("not a number")
 	}
-	*n = number(min(max(f, 0), maxNumber))
+	*n = Number(min(max(f, 0), maxNumber))
 	return nil
 }
 
-// flag is a truth value, or what models send for one: a text with it.
-type flag bool
+// Flag is a truth value, or what models send for one: a text with it.
+type Flag bool
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (f *flag) UnmarshalJSON(b []byte) error {
+func (f *Flag) UnmarshalJSON(b []byte) error {
 	v, err := strconv.ParseBool(strings.Trim(string(b), `" `))
-	*f = flag(v)
+	*f = Flag(v)
 	return err
 }

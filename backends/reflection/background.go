@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reflect
+package reflection
 
 import (
 	"cmp"
@@ -55,6 +55,21 @@ type Background struct {
 type waiting struct {
 	scope backends.Scope
 	turns int
+}
+
+// StartReflection implements [store.ReflectionConfig], with c where s itself leaves a field open.
+func (s *Schedule) StartReflection(c *store.Common) (backends.Reflection, error) {
+	d := *s
+	if d.Backend == nil {
+		d.Backend = c.Backend
+	}
+	if d.Language == "" {
+		d.Language = c.Language
+	}
+	if d.Blocks == nil && d.Block != "" && c.Blocks != nil {
+		d.Blocks = c.Blocks
+	}
+	return Start(&d, c.OnError)
 }
 
 // Start returns a Background, which learns of turns by After. It returns the errors of [New].

@@ -1,46 +1,74 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package toolkit
+package archive
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/cloudwego/eino/components/tool"
+
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/working/archive"
+	"github.com/einomem/einomem/internal/agenttool"
 	"github.com/einomem/einomem/internal/text"
 )
 
+// The names of the tools that [Archives.Tools] makes.
+const (
+	GrepWorkingMemory = "grep_working_memory"
+	ReadWorkingMemory = "read_working_memory"
+)
+
+// Tools returns the tools by which an agent finds and reads again what left its context, in the
+// scope's session alone: grep_working_memory(pattern, regex, archives, context_lines, limit,
+// case_sensitive) and read_working_memory(archive, line, lines, byte, bytes). Errors become text
+// for the model. A setup without a Scope is ErrInvalid.
+func (a *Archives) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.BaseTool, error) {
+	k := &readTools{Kit: agenttool.Kit{ToolSetup: *setup}, archives: a, text: &english}
+	if k.Language == backends.Chinese {
+		k.text = &chinese
+	}
+	k.Texts = k.text.tools
+	if err := k.Init(); err != nil {
+		return nil, fmt.Errorf("archive: tools: %w", err)
+	}
+	agenttool.Define(&k.Kit, agenttool.Spec{Name: GrepWorkingMemory, Defaults: map[string]any{"limit": 50, "context_lines": 0}}, k.grep)
+	agenttool.Define(&k.Kit, agenttool.Spec{Name: ReadWorkingMemory, Defaults: map[string]any{"line": 1, "lines": 200, "bytes": 6000}}, k.read)
+	return k.Kit.Tools()
+}
+
+// readTools are the tools of one call of Tools.
+type readTools struct {
+	agenttool.Kit
+	archives *Archives
+	text     *phrases
+}
+
 type grepArguments struct {
-	Pattern       string `json:"pattern" jsonschema:"required"`
-	Regex         bool   `json:"regex,omitempty"`
-	Archives      list   `json:"archives,omitempty" alias:"archive,ref"`
-	ContextLines  number `json:"context_lines,omitempty" jsonschema:"minimum=0,maximum=10"`
-	Limit         number `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200"`
-	CaseSensitive bool   `json:"case_sensitive,omitempty"`
+	Pattern       string           `json:"pattern" jsonschema:"required"`
+	Regex         bool             `json:"regex,omitempty"`
+	Archives      agenttool.List   `json:"archives,omitempty" alias:"archive,ref"`
+	ContextLines  agenttool.Number `json:"context_lines,omitempty" jsonschema:"minimum=0,maximum=10"`
+	Limit         agenttool.Number `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200"`
+	CaseSensitive bool             `json:"case_sensitive,omitempty"`
 }
 
 type readArguments struct {
-	Archive string `json:"archive" alias:"archives,ref" jsonschema:"required"`
-	Line    number `json:"line,omitempty" jsonschema:"minimum=1"`
-	Lines   number `json:"lines,omitempty" jsonschema:"minimum=1"`
-	Byte    number `json:"byte,omitempty" jsonschema:"minimum=0"`
-	Bytes   number `json:"bytes,omitempty" jsonschema:"minimum=1,maximum=65536"`
+	Archive string           `json:"archive" alias:"archives,ref" jsonschema:"required"`
+	Line    agenttool.Number `json:"line,omitempty" jsonschema:"minimum=1"`
+	Lines   agenttool.Number `json:"lines,omitempty" jsonschema:"minimum=1"`
+	Byte    agenttool.Number `json:"byte,omitempty" jsonschema:"minimum=0"`
+	Bytes   agenttool.Number `json:"bytes,omitempty" jsonschema:"minimum=1,maximum=65536"`
 }
 
-func (k *kit) workingTools() {
-	define(k, GrepWorkingMemory, map[string]any{"limit": 50, "context_lines": 0}, k.grep)
-	define(k, ReadWorkingMemory, map[string]any{"line": 1, "lines": 200, "bytes": 6000}, k.read)
-}
-
-func (k *kit) grep(ctx context.Context, scope backends.Scope, a *grepArguments) (string, error) {
-	x, err := k.Archives.Of(scope)
+func (k *readTools) grep(ctx context.Context, scope backends.Scope, a *grepArguments) (string, error) {
+	x, err := k.archives.Of(scope)
 	if err != nil {
 		return "", err
 	}
-	resp, err := x.Grep(ctx, &archive.GrepRequest{
+	resp, err := x.Grep(ctx, &GrepRequest{
 		Pattern: a.Pattern, Regexp: a.Regex, CaseSensitive: a.CaseSensitive,
 		Refs: refs(a.Archives), Context: int(a.ContextLines), Limit: int(a.Limit),
 		Skip: []string{GrepWorkingMemory, ReadWorkingMemory},
@@ -70,14 +98,14 @@ func refs(ids []string) []string {
 }
 
 // showMatches returns what the model reads of what a search found, and how to go on.
-func (k *kit) showMatches(pattern string, resp *archive.GrepResponse) string {
+func (k *readTools) showMatches(pattern string, resp *GrepResponse) string {
 	lines := []string{fmt.Sprintf(k.text.matches, len(resp.Matches), resp.Searched)}
 	if len(resp.Matches) == 0 {
 		lines[0] = fmt.Sprintf(k.text.noMatch, text.Truncate(pattern, 100), resp.Searched)
 	}
 	lines = append(lines, k.snippets(resp.Matches)...)
 	if len(resp.Unreadable) > 0 {
-		lines = append(lines, fmt.Sprintf(k.text.unreadables, text.Truncate(strings.Join(resp.Unreadable, ", "), maxErrorRunes)))
+		lines = append(lines, fmt.Sprintf(k.text.unreadables, text.Truncate(strings.Join(resp.Unreadable, ", "), agenttool.MaxErrorRunes)))
 	}
 	switch {
 	case resp.TimedOut:
@@ -93,7 +121,7 @@ func (k *kit) showMatches(pattern string, resp *archive.GrepResponse) string {
 
 // snippets shows matches with what is around them, each line once, as "12: a match" and "13- a
 // line beside it", under the id of their message.
-func (k *kit) snippets(matches []archive.Match) []string {
+func (k *readTools) snippets(matches []Match) []string {
 	var lines []string
 	last := 0 // the line that was shown last
 	show := func(n int, sign, s string) {
@@ -122,8 +150,8 @@ func (k *kit) snippets(matches []archive.Match) []string {
 	return lines
 }
 
-func (k *kit) read(ctx context.Context, scope backends.Scope, a *readArguments) (string, error) {
-	x, err := k.Archives.Of(scope)
+func (k *readTools) read(ctx context.Context, scope backends.Scope, a *readArguments) (string, error) {
+	x, err := k.archives.Of(scope)
 	if err != nil {
 		return "", err
 	}
@@ -136,8 +164,8 @@ func (k *kit) read(ctx context.Context, scope backends.Scope, a *readArguments) 
 
 // request reads by byte where there is one: models fill in the first line for good
 // measure.
-func (a *readArguments) request() *archive.ReadRequest {
-	r := &archive.ReadRequest{Ref: strings.Trim(a.Archive, aroundID), Line: int(a.Line), Lines: int(a.Lines), Byte: int(a.Byte), Bytes: int(a.Bytes)}
+func (a *readArguments) request() *ReadRequest {
+	r := &ReadRequest{Ref: strings.Trim(a.Archive, aroundID), Line: int(a.Line), Lines: int(a.Lines), Byte: int(a.Byte), Bytes: int(a.Bytes)}
 	switch {
 	case r.Byte > 0:
 		r.Line = 0
@@ -149,7 +177,7 @@ func (a *readArguments) request() *archive.ReadRequest {
 
 // showPage puts the page between a line that says what it is, and one that says
 // how to go on.
-func (k *kit) showPage(p *archive.Page) string {
+func (k *readTools) showPage(p *Page) string {
 	head := fmt.Sprintf(k.text.page, p.Ref, p.FirstLine, p.LastLine, p.TotalLines, p.Byte, p.NextByte-1, p.TotalBytes)
 	foot := fmt.Sprintf(k.text.endOfArchive, p.Ref)
 	switch {

@@ -1,0 +1,48 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package backends
+
+import (
+	"context"
+	"time"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+)
+
+// Window shows a model as much of a session as its context holds. Package window makes one. Its
+// methods are safe for concurrent use.
+type Window interface {
+	// History returns the earlier messages of the scope's session, to go in front of the new ones.
+	History(ctx context.Context, s Scope) ([]*schema.Message, error)
+	// Fitted returns messages as they fit the model's context. Its error says that even the
+	// smallest form is too large, and comes with that form. The window reports other failures
+	// itself, and shows what it can.
+	Fitted(ctx context.Context, s Scope, messages []*schema.Message) ([]*schema.Message, error)
+	// Restore returns messages with each placeholder replaced by what it stands for.
+	Restore(ctx context.Context, s Scope, messages []*schema.Message) ([]*schema.Message, error)
+	// Tools returns the tools by which an agent reads what left its context.
+	Tools(ctx context.Context, setup *ToolSetup) ([]tool.BaseTool, error)
+}
+
+// Reflection tidies memory in the background. Package reflection makes one.
+type Reflection interface {
+	// After tells that a turn of the scope ended. It returns at once.
+	After(s Scope)
+	// Close ends the work under way, which leaves nothing half done.
+	Close(ctx context.Context) error
+}
+
+// ToolSetup is what the tools of an agent ask of the program around them. Functions must be
+// safe for concurrent use.
+type ToolSetup struct {
+	Scope   func(ctx context.Context) (Scope, error)           // Whose memory a call is about. Required.
+	Begin   func(ctx context.Context, s Scope) context.Context // The context for what a call writes, as store.Begin returns it. Optional.
+	Private func(ctx context.Context) bool                     // Whether the turn is not to be remembered. Optional. Defaults to IsIncognito.
+	Confirm Confirm                                            // Asked before a tool changes memory. Optional.
+	OnError func(ctx context.Context, stage string, err error) // Gets failures, under the tool's name. Optional.
+
+	Language Language      // Of descriptions and results. Optional. Defaults to English.
+	Timeout  time.Duration // Of a call that asks neither Confirm nor a model. Optional. Defaults to 10 s; below 0 none.
+}

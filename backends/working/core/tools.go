@@ -1,0 +1,134 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/agenttool"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// The names of the tools that [Blocks.Tools] makes.
+const (
+	CoreMemoryAppend  = "core_memory_append"
+	CoreMemoryReplace = "core_memory_replace"
+)
+
+// Tools returns the tools by which an agent edits the blocks that are not read-only, within
+// their limits: core_memory_append(block, text) and core_memory_replace(block, old_text,
+// new_text); none where all blocks are read-only. Make the blocks with Config.Tools, so that the
+// prompt names these. A call that a resumed run repeats changes nothing twice. Errors become text
+// for the model. A setup without a Scope is ErrInvalid.
+func (b *Blocks) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.BaseTool, error) {
+	k := &editTools{Kit: agenttool.Kit{ToolSetup: *setup}, blocks: b, toolTexts: &english}
+	if k.Language == backends.Chinese {
+		k.toolTexts = &chinese
+	}
+	k.Texts = k.toolTexts.tools
+	if err := k.Init(); err != nil {
+		return nil, fmt.Errorf("core: tools: %w", err)
+	}
+	listing := "\n" + k.toolTexts.blocks
+	for _, b := range k.blocks.Blocks() {
+		if b.ReadOnly {
+			continue
+		}
+		k.editable = append(k.editable, b.Name)
+		listing += "\n" + fmt.Sprintf(k.toolTexts.block, b.Name, b.Limit)
+		if d := strings.Join(strings.Fields(b.Description), " "); d != "" {
+			listing += k.toolTexts.colon + d
+		}
+	}
+	if len(k.editable) == 0 {
+		return nil, nil
+	}
+	for _, info := range []*schema.ToolInfo{
+		agenttool.Define(&k.Kit, agenttool.Spec{Name: CoreMemoryAppend, Writes: true, Asks: true}, k.appendToBlock),
+		agenttool.Define(&k.Kit, agenttool.Spec{Name: CoreMemoryReplace, Writes: true, Asks: true}, k.replaceInBlock),
+	} {
+		info.Desc += listing
+		if params, err := info.ToJSONSchema(); err == nil { // Define reports its errors
+			for _, name := range k.editable {
+				block := params.Properties.Value("block")
+				block.Enum = append(block.Enum, name)
+			}
+		}
+	}
+	return k.Kit.Tools()
+}
+
+// editTools are the tools of one call of Tools.
+type editTools struct {
+	agenttool.Kit
+	blocks    *Blocks
+	toolTexts *toolPhrases
+	editable  []string // the names of the blocks that the agent edits
+}
+
+type appendArguments struct {
+	Block string `json:"block" alias:"label,name" jsonschema:"required"`
+	Text  string `json:"text" alias:"content" jsonschema:"required"`
+}
+
+type replaceArguments struct {
+	Block   string  `json:"block" alias:"label,name" jsonschema:"required"`
+	OldText string  `json:"old_text" alias:"old_content" jsonschema:"required"`
+	NewText *string `json:"new_text" alias:"new_content" jsonschema:"required"` // a pointer, so that an empty text is none that is missing
+}
+
+// block returns the name of the block that is meant, or refuses one that there is not, or
+// that is read-only.
+func (k *editTools) block(p string) (string, error) {
+	name := strings.ToLower(strings.Trim(p, " \t\r\n\"'`<>[]"))
+	if !slices.Contains(k.editable, name) {
+		return "", agenttool.Refusef(k.toolTexts.noBlock, text.Line(name, 80), strings.Join(k.editable, ", "))
+	}
+	return name, nil
+}
+
+func (k *editTools) appendToBlock(ctx context.Context, scope backends.Scope, a *appendArguments) (string, error) {
+	return k.edit(ctx, CoreMemoryAppend, k.blocks.Append, &Edit{Scope: scope, Block: a.Block, Text: a.Text}, k.toolTexts.appended)
+}
+
+func (k *editTools) replaceInBlock(ctx context.Context, scope backends.Scope, a *replaceArguments) (string, error) {
+	return k.edit(ctx, CoreMemoryReplace, k.blocks.Replace, &Edit{Scope: scope, Block: a.Block, Old: a.OldText, Text: *a.NewText}, k.toolTexts.replaced)
+}
+
+// edit makes one edit, and returns what the model reads of it, which begins with done.
+func (k *editTools) edit(ctx context.Context, tool string, do func(context.Context, *Edit) (*Value, error), r *Edit, done string) (string, error) {
+	var err error
+	if r.Block, err = k.block(r.Block); err != nil {
+		return "", err
+	}
+	r.Confirm = k.ConfirmAs(tool)
+	r.IdempotencyKey = agenttool.CallKey(ctx, r.Scope, tool, r.Block, r.Old, r.Text)
+	v, err := do(ctx, r)
+	var match *MatchError
+	switch {
+	case errors.As(err, &match):
+		return "", agenttool.Refusal(k.Failure(tool, err) + k.heldText(match.Shown))
+	case err != nil:
+		return "", err
+	case v.Replayed:
+		done = k.toolTexts.replayed
+	}
+	return fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.toolTexts.holds, v.Size, v.Block.Limit, max(0, v.Block.Limit-v.Size)) + k.heldText(v.Shown), nil
+}
+
+// heldText shows what a block holds, on lines of its own.
+func (k *editTools) heldText(shown string) string {
+	if shown == "" {
+		return "\n" + k.toolTexts.empty
+	}
+	return "\n<text>\n" + text.Truncate(shown, agenttool.MaxResultRunes) + "\n</text>"
+}
