@@ -73,7 +73,7 @@
 // # Tidying up
 //
 // With [Config].Reflect memory is tidied in the background: duplicates are merged, what was
-// contradicted ends, insights are drawn. See package reflect, and [MemoryMiddleware.Reflection]
+// contradicted ends, insights are drawn. See package reflection, and [MemoryMiddleware.Reflection]
 // for its plans, which can be taken back.
 //
 //	middleware.Config{Backend: backend, Reflect: &reflection.Schedule{Config: reflection.Config{Model: chatModel}}}

@@ -14,7 +14,7 @@
 //		Tools: true,
 //	})
 //	message, err := blocks.Message(ctx, scope) // goes in front of the history
-//	tools, err := toolkit.New(ctx, &toolkit.Config{Blocks: blocks, Scope: scopeOf})
+//	tools, err := blocks.Tools(ctx, &backends.ToolSetup{Scope: scopeOf})
 //
 // # Blocks and owners
 //
