@@ -52,7 +52,7 @@ func (k *Kit) Init() error {
 		return fmt.Errorf("no Scope: %w: pass a function that says whose memory a call is about", backends.ErrInvalid)
 	}
 	if err := k.Language.Validate(); err != nil {
-		return fmt.Errorf("Language: %w", err)
+		return err
 	}
 	if k.fixed = &english; k.Language == backends.Chinese {
 		k.fixed = &chinese

@@ -36,7 +36,7 @@ func (a *Archives) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.B
 	}
 	agenttool.Define(&k.Kit, agenttool.Spec{Name: GrepWorkingMemory, Defaults: map[string]any{"limit": 50, "context_lines": 0}}, k.grep)
 	agenttool.Define(&k.Kit, agenttool.Spec{Name: ReadWorkingMemory, Defaults: map[string]any{"line": 1, "lines": 200, "bytes": 6000}}, k.read)
-	return k.Kit.Tools()
+	return k.Tools()
 }
 
 // readTools are the tools of one call of Tools.

@@ -64,7 +64,7 @@ func (b *Blocks) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.Bas
 			}
 		}
 	}
-	return k.Kit.Tools()
+	return k.Tools()
 }
 
 // editTools are the tools of one call of Tools.
