@@ -23,7 +23,7 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// answersConfig is what the flags say.
+// answersConfig holds the flags.
 type answersConfig struct {
 	wrong, arms, model, judge, record, replay, mem0 string
 	every, budget                                   int
@@ -52,16 +52,16 @@ const (
 	judgeRules  = `You compare an answer with the right one, and reply with one word: yes if it is right, else no. It is right if it says what the right answer says, in whatever words, and nothing that contradicts it: a date in another form is the same date, and a count of days, weeks or months may be off by one. If it lacks a part of the right answer, it is not right. Where the right answer explains that nothing is known, only an answer that says so is right. Where the right answer describes what a good reply heeds, a reply that heeds it is right.`
 )
 
-// exam asks every arm every question. What is recorded is answered by the record; the rest is
-// asked, within the budget, and recorded. It is for one goroutine.
+// exam asks every arm every question. Recorded answers come from the record; the others are asked,
+// within the budget, and recorded. It is for one goroutine.
 type exam struct {
 	*answersConfig
-	guessing      bool // nothing is asked: see guess
+	guessing      bool // answers are made up: see guess
 	reader, judge *recorded
 	file          *os.File                   // the record
-	known         map[string]*schema.Message // what is recorded, by hash
-	cost          backends.Usage             // of what is not
-	stopped       error                      // why nothing more is asked
+	known         map[string]*schema.Message // the recorded answers, by hash
+	cost          backends.Usage             // of the other answers
+	stopped       error                      // the reason why asking stopped
 	of            map[string]trial.Scores    // by arm; conversation is the question's id
 }
 
@@ -69,13 +69,13 @@ type exam struct {
 const (
 	right    = iota // 1, or 0
 	unusable        // 1 if a model refused the question, or answered or judged in another form
-	prompt          // tokens of the question and what is known
+	prompt          // tokens of the question and its memories
 	calls
 	money
 )
 
-// printAnswers has a model answer questions about conversations from what each arm knows, and a
-// model judge the answers. Unless they are replayed, what it costs is estimated first.
+// printAnswers lets a model answer questions about conversations from the memory of each arm, and a
+// model judge the answers. Unless they are replayed, it first estimates the cost.
 func printAnswers(ctx context.Context, b *bench) error {
 	c := &b.answers
 	all, err := c.read(b)
@@ -105,8 +105,8 @@ func printAnswers(ctx context.Context, b *bench) error {
 	return err
 }
 
-// read returns the conversations with the questions that are asked, in the order in which they
-// are. Adversarial ones, which nothing answers, published results leave out, too.
+// read returns the conversations with their questions, in the order of the data. Like published
+// results, it leaves out adversarial questions, which have no answer.
 func (c *answersConfig) read(b *bench) ([]trial.Conversation, error) {
 	all, err := trial.All(b.format, b.data)
 	if c.wrong != "" && err == nil {
@@ -130,7 +130,7 @@ func (c *answersConfig) read(b *bench) ([]trial.Conversation, error) {
 	return all, err
 }
 
-// exam asks until everything is asked or an error ends it. It is nil if nothing can be asked.
+// exam asks until the end or an error. It is nil if it could not begin.
 func (c *answersConfig) exam(ctx context.Context, all []trial.Conversation, guessing bool) (_ *exam, err error) {
 	e, err := c.open(guessing)
 	if err != nil {
@@ -184,7 +184,7 @@ func (e *exam) ask(ctx context.Context, c *trial.Conversation, a *answerArm) (er
 	return nil
 }
 
-// answer has a question answered from what is known, and the answer judged.
+// answer has a question answered from the known memories, and the answer judged.
 func (e *exam) answer(ctx context.Context, q *trial.Question, known string, to []float64, cost *backends.Usage) error {
 	asked := fmt.Sprintf("<memory>\n%s</memory>\n\nQuestion: %s\n%s", known, q.Text, q.Options)
 	if !q.Time.IsZero() {
@@ -209,14 +209,14 @@ func (e *exam) answer(ctx context.Context, q *trial.Question, known string, to [
 // option is an answer that names one option: by its letter alone, or in brackets and in front.
 var option = regexp.MustCompile(`^(?:\(([a-z])\)[^(]*|([a-z])[.:)]?)$`)
 
-// letterOf returns the letter of the option that an answer names, "" if it is not so clear.
+// letterOf returns the letter of the option that an answer names, or "" if it is unclear.
 func letterOf(answer string) string {
 	m := option.FindStringSubmatch(strings.ToLower(strings.TrimSpace(answer)))
 	return strings.Join(m[min(1, len(m)):], "")
 }
 
-// longest reports whether the longest option is right: the choice of those who know
-// nothing but how such questions are made.
+// longest reports whether the longest option is right: the choice of a reader who only knows how
+// such questions are made.
 func longest(q *trial.Question) bool {
 	letter, most := "", 0
 	for i, option := range optionStart.Split(q.Options, -1) {
@@ -242,10 +242,11 @@ func (c *answersConfig) money(u backends.Usage) float64 {
 	return (float64(u.PromptTokens)*c.priceIn + float64(u.CompletionTokens)*c.priceOut) / 1e6
 }
 
-// spent is how many tokens were sent and answered, or are estimated.
+// spent is how many tokens were sent and answered, or their estimate.
 func (e *exam) spent() int { return e.cost.PromptTokens + e.cost.CompletionTokens }
 
-// print prints a row an arm and, with a list of wrong answers, another one without them.
+// print prints a row for each arm and, with a list of wrong answers, another one that leaves them
+// out.
 func (e *exam) print(out io.Writer) {
 	trial.Head(out, "arm", "questions", "right %", "95 %", "not usable", "right % by category", "prompt tokens a question", "calls", "cost")
 	for name := range strings.SplitSeq(e.arms, ",") {

@@ -29,11 +29,11 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// answerArm is a way to know what was said: by the turns themselves, or with a memory.
+// answerArm is a way to know a conversation: by the turns themselves, or by a memory.
 type answerArm struct {
 	name           string
 	memory, learns bool
-	kinds          []backends.Kind // that are searched for; nil: all
+	kinds          []backends.Kind // of the search; nil: all
 }
 
 var answerArms = []answerArm{
@@ -45,11 +45,12 @@ var answerArms = []answerArm{
 }
 
 const (
-	shownTokens = 1000 // of what a memory finds, for every arm with one
+	shownTokens = 1000 // of a memory's hits, for every arm with one
 	dayLayout   = "2006-01-02 (Mon)"
 )
 
-// said returns what an arm without a memory knows: nothing, all turns, or those that answer.
+// said returns the material of an arm without a memory: the empty text, all turns, or the turns
+// that answer.
 func (a *answerArm) said(c *trial.Conversation, q *trial.Question) string {
 	var out strings.Builder
 	for _, t := range c.Turns[:cmp.Or(q.After, len(c.Turns))] {
@@ -104,8 +105,8 @@ func (a *answerArm) open(ctx context.Context, c *trial.Conversation, with *exam)
 	return m, nil
 }
 
-// know returns what the memory finds for a question. What a server finds is recorded as if a
-// model had said it, so that a replay needs none.
+// know returns the memory's hits for a question. The hits of a server are recorded like a model's
+// answer, so that a replay works offline.
 func (m *memory) know(ctx context.Context, q *trial.Question, cost *backends.Usage) (string, error) {
 	if m.arm.name != "mem0" {
 		return m.find(ctx, q, cost)
@@ -121,9 +122,9 @@ func (m *memory) know(ctx context.Context, q *trial.Question, cost *backends.Usa
 	return said.Content, nil
 }
 
-// finder is asked like a model, and answers with what a server finds.
+// finder stands in for a model, and answers with the hits of a server.
 type finder struct {
-	model.ToolCallingChatModel // nil: nothing but Generate is called
+	model.ToolCallingChatModel // nil: only Generate is called
 	find                       func() (string, error)
 }
 
@@ -135,18 +136,18 @@ func (f finder) Generate(context.Context, []*schema.Message, ...model.Option) (*
 	return out, err
 }
 
-// guessed stands for what a memory finds whose cost is estimated: it has learnt nothing.
+// guessed stands for the hits of a memory while the cost is estimated, since that memory is empty.
 var guessed = strings.Repeat("word ", shownTokens)
 
-// find returns as much of what the memory finds as is shown, in the order in which it was
-// said. Before it learns what was said until then, a session at a time; what the model refuses
-// is not learnt.
+// find returns as many of the memory's hits as fit, in the order in which they were said. Before
+// that it learns the conversation up to the question, a session at a time; content that the model
+// refuses is skipped.
 func (m *memory) find(ctx context.Context, q *trial.Question, cost *backends.Usage) (string, error) {
 	for until := cmp.Or(q.After, len(m.Turns)); m.read < until; {
 		turns := nextTurns(m.Conversation, m.read, until)
 		m.read += len(turns.Messages)
 		m.now = m.Turns[m.read-1].Time
-		if m.arm.name == "mem0" { // which has no field for the day and the speaker
+		if m.arm.name == "mem0" { // it lacks fields for the day and the speaker
 			for _, t := range turns.Messages {
 				t.Content = cmp.Or(t.Name, string(t.Role)) + ": " + t.Content
 				if !t.Time.IsZero() {
@@ -199,10 +200,10 @@ type call struct {
 	Answer   *schema.Message   `json:"answer,omitempty"` // with the usage
 }
 
-// open opens the models and the record, and reads what that has.
+// open opens the models and the record, and reads the recorded answers.
 func (c *answersConfig) open(guessing bool) (*exam, error) {
 	cfg, _ := openai.FromEnv()
-	if cfg == nil { // a server without keys, or the record
+	if cfg == nil { // a server that needs no key, or the record
 		cfg = &openai.Config{BaseURL: os.Getenv("OPENAI_BASE_URL"), Model: "gpt-4o-mini"}
 	}
 	cfg.Timeout, cfg.Temperature = answerTimeout, new(float32)
@@ -231,8 +232,8 @@ func (c *answersConfig) open(guessing bool) (*exam, error) {
 	return e, err
 }
 
-// fatal returns the error that ends everything, if this is one: not that a model refuses the
-// content, or answers in another form.
+// fatal returns the error if it ends everything. A refusal of the content and an answer in another
+// form do not.
 func (e *exam) fatal(err error) error {
 	if e.stopped == nil && (errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrModel)) {
 		return nil
@@ -240,7 +241,7 @@ func (e *exam) fatal(err error) error {
 	return cmp.Or(e.stopped, err)
 }
 
-// recorded is a model whose calls are recorded, those of Generate: nothing here streams.
+// recorded is a model whose calls of Generate are recorded, since this program never streams.
 type recorded struct {
 	model.ToolCallingChatModel
 	*exam
@@ -281,19 +282,19 @@ func (m *recorded) Generate(ctx context.Context, in []*schema.Message, opts ...m
 		return nil, err
 	}
 	used := one.Answer.ResponseMeta.Usage
-	used.PromptTokens = cmp.Or(used.PromptTokens, tokens) // of a service that counts none
+	used.PromptTokens = cmp.Or(used.PromptTokens, tokens) // for a service that leaves counting out
 	m.cost.Add(backends.Usage{ModelCalls: 1, PromptTokens: used.PromptTokens, CompletionTokens: used.CompletionTokens})
 	if !m.guessing {
 		m.stopped = json.NewEncoder(m.file).Encode(one)
 	}
-	if !m.guessing || m.learns { // two arms learn the same; what they answer differs
+	if !m.guessing || m.learns { // two arms learn the same, but answer differently
 		m.known[one.Hash] = one.Answer
 	}
 	return one.Answer, m.stopped
 }
 
-// guess makes up what a model says whose cost is estimated: a short no, or where it is to
-// learn something nothing, in as many tokens as a quarter of the prompt.
+// guess makes up a model's answer while the cost is estimated: a short no, or in learning an empty
+// answer, with as many tokens as a quarter of the prompt.
 func guess(prompt int, learns bool) *schema.Message {
 	out, tokens := schema.AssistantMessage("no", nil), 40
 	if learns {
@@ -304,7 +305,7 @@ func guess(prompt int, learns bool) *schema.Message {
 	return out
 }
 
-// say returns what a model says, without the thoughts before it, and adds to the cost.
+// say returns a model's answer, cut off from the thoughts before it, and adds to the cost.
 func (m *recorded) say(ctx context.Context, rules, asked string, cost *backends.Usage) (string, error) {
 	out, err := m.Generate(ctx, []*schema.Message{schema.SystemMessage(rules), schema.UserMessage(asked)})
 	if err != nil {

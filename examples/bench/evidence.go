@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/middleware"
 )
 
-// budgets are the tokens of notes that are compared.
+// budgets are the tokens of the compared notes.
 var budgets = []int{250, 500, 1000, 2000}
 
 // printEvidence counts what the notes of replies show of the evidence at equal budgets.
@@ -54,7 +54,7 @@ func printEvidence(ctx context.Context, b *bench, arms []arm) error {
 	return b.draw("evidence", &chart)
 }
 
-// questions are those of each conversation, by their own categories.
+// questions returns the questions of each conversation, by their own categories.
 func (a *arm) questions() (out []asked) {
 	for _, c := range a.conversations {
 		for _, q := range c.Questions {
@@ -75,8 +75,8 @@ func shown(n *hooks.Note, q *trial.Question) float64 {
 	return seen / float64(len(q.Evidence))
 }
 
-// remember has the default backend keep conversations word for word, each for a user of its
-// own, without a model, an embedder or anything else that is not the default.
+// remember lets the default backend keep conversations word for word, each for a user of its own.
+// It has no model and no embedder; all settings are the defaults.
 func remember(ctx context.Context, conversations []trial.Conversation, do func(backends.Backend) error) error {
 	return withBackend(ctx, openSQLite, func(_ *opened, backend backends.Backend) error {
 		for _, c := range conversations {
@@ -105,14 +105,14 @@ func nextTurns(c *trial.Conversation, from, until int) *backends.AddRequest {
 	return req
 }
 
-// asked is what a user says, whose own conversation is the memory.
+// asked is a question of a user whose own conversation is the memory.
 type asked struct {
 	user, category string
 	trial.Question
 }
 
-// askAll has replies prepared as the program of an agent does. The columns are the percent of
-// the evidence that is in the note, its tokens, its bullets, and 100 if any evidence is in it.
+// askAll has replies prepared as the program of an agent does. The columns are the percent of the
+// evidence in the note, its tokens, its bullets, and 100 if it has any evidence.
 func askAll(ctx context.Context, cfg *middleware.Config, all []asked) (out trial.Scores, err error) {
 	var note hooks.Note
 	var failed error
@@ -125,7 +125,7 @@ func askAll(ctx context.Context, cfg *middleware.Config, all []asked) (out trial
 	}
 	defer func() { err = errors.Join(err, mem.Close(ctx)) }()
 	for _, q := range all {
-		note = hooks.Note{} // a greeting has none
+		note = hooks.Note{} // a greeting leaves it empty
 		ctx := middleware.WithScope(ctx, middleware.Scope{UserID: q.user, SessionID: "questions"})
 		_, err := mem.Prepare(ctx, []*schema.Message{schema.UserMessage(q.Text)})
 		if err := errors.Join(err, failed); err != nil {

@@ -6,16 +6,16 @@
 //
 //	go run ./examples/bench MEASUREMENT [-data PATH] [-format NAME] [-redis URL] [-plots FOLDER]
 //
-// Some read data that are not part of this project, in one of several public formats:
-// README.md says where each comes from. Everything else is made up, the same in each run.
+// Some read public data sets from outside of this project, in one of several formats: README.md
+// names their origins. Everything else is made up, the same in each run.
 //
-// A measurement writes to Redis under a prefix of its own and deletes it in the end; still,
-// give it a server without other users and without persistence, with 3 GB free for redis:
+// A measurement writes to Redis under a prefix of its own and deletes it in the end. Still, give it
+// a server of its own, with persistence off, and with 3 GB free for redis:
 //
 //	redis-server --port 7777 --save '' &
 //	go run ./examples/bench redis -redis redis://localhost:7777
 //
-// The folder peers, a module of its own, has other libraries hold and find the same messages.
+// The folder peers, a module of its own, lets other libraries hold and find the same messages.
 package main
 
 import (
@@ -36,10 +36,10 @@ import (
 
 // bench is what a measurement gets.
 type bench struct {
-	data   string // a file or folder that is not part of this project
+	data   string // a file or folder from outside of this project
 	format string // of the data
-	url    string // of a Redis server without other users; empty: SQLite alone
-	plots  string // a folder for plots; empty: none are drawn
+	url    string // of a Redis server of its own; empty: SQLite alone
+	plots  string // a folder for plots; empty: plots are off
 	out    io.Writer
 
 	answers answersConfig
@@ -47,7 +47,7 @@ type bench struct {
 	time    time.Duration // for how long
 }
 
-// open opens a store with nothing in it: on the server, if there is one.
+// open opens an empty store: on the server, if there is one.
 func (b *bench) open(ctx context.Context) (*opened, error) {
 	if b.url != "" {
 		return openRedis(ctx, b.url)

@@ -13,23 +13,23 @@ import (
 	"github.com/einomem/einomem/middleware"
 )
 
-// The sorts of requests whose notes are counted. To each belongs a column.
+// The sorts of requests whose notes are counted. Each has a column.
 const (
-	adversarial = "adversarial" // asks one person for what the other said
-	foreign     = "foreign"     // is answered in the next conversation
+	adversarial = "adversarial" // asks one person for the other's words
+	foreign     = "foreign"     // its answer is in the next conversation
 	everyday    = "everyday"    // see everydayRequests
-	answerable  = "answerable"  // is answered in the conversation
+	answerable  = "answerable"  // its answer is in the conversation
 )
 
 var sorts = []string{adversarial, foreign, everyday, answerable}
 
-// perConversation is how many questions of a sort a conversation is asked, at most.
+// perConversation is how many questions of a sort a conversation gets, at most.
 const perConversation = 64
 
-// thresholds are the values of Config.Threshold that are compared; below 0 all is shown.
+// thresholds are the compared values of Config.Threshold; below 0 all is shown.
 var thresholds = []float64{-1, 0.06, 0.08, 0.10, 0.12, 0.15, 0.20, 0.25}
 
-// everydayRequests need nothing that was said before.
+// everydayRequests need no memory.
 var everydayRequests = []trial.Question{
 	{Text: "hello there"}, {Text: "Good morning!"}, {Text: "ok"}, {Text: "thanks a lot"}, {Text: "Great, that works."}, {Text: "See you tomorrow"}, {Text: "你好"},
 	{Text: "What is 17 times 23?"}, {Text: "Convert 5 miles to kilometres."}, {Text: "How many days does February have?"}, {Text: "Sort these numbers: 9, 4, 7."},
@@ -38,7 +38,7 @@ var everydayRequests = []trial.Question{
 	{Text: "What is the capital of Australia?"}, {Text: "Who wrote Hamlet?"}, {Text: "Give me a synonym for quick."},
 }
 
-// printNotes counts what replies are shown of conversations that are stored word for word.
+// printNotes counts the notes of replies about conversations that are stored word for word.
 func printNotes(ctx context.Context, b *bench) (err error) {
 	conversations, err := trial.Conversations(b.format, b.data)
 	if err != nil {
@@ -89,7 +89,7 @@ func sorted(conversations []trial.Conversation) (out []asked) {
 	return out
 }
 
-// spread returns at most perConversation of the questions that are adversarial or are not,
+// spread returns at most perConversation of the questions that are adversarial, or of the others,
 // evenly from all of them.
 func spread(all []trial.Question, adversarial bool) []trial.Question {
 	all = slices.DeleteFunc(slices.Clone(all), func(q trial.Question) bool { return (q.Category == trial.Adversarial) != adversarial })

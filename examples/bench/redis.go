@@ -47,7 +47,7 @@ func printRedis(ctx context.Context, b *bench) error {
 	return errors.Join(full.print(ctx, b.out, places), b.draw("latency", &full.latency))
 }
 
-// way is how memories are found: by words alone, or also by vectors, which are rounded or not.
+// way is a way to find memories: by words alone, or also by vectors, exact or rounded.
 type way struct {
 	name             string
 	vectors, rounded bool
@@ -97,7 +97,7 @@ func (c *comparison) print(ctx context.Context, out io.Writer, places []place) e
 	return nil
 }
 
-// eachWay has do measure each way in each place, with nothing stored there before and after.
+// eachWay calls do to measure each way in each place, on a store that is empty before and after.
 func eachWay(ctx context.Context, places []place, c *trial.Corpus, do func(*measured) error) error {
 	for _, p := range places {
 		for _, w := range ways {
@@ -113,7 +113,7 @@ func eachWay(ctx context.Context, places []place, c *trial.Corpus, do func(*meas
 	return nil
 }
 
-// measured is what searches of a corpus cost and find, in one place and one way.
+// measured holds the cost and the hits of searches in a corpus, in one place and one way.
 type measured struct {
 	place
 	way
@@ -122,12 +122,12 @@ type measured struct {
 
 	warm     trial.Quantiles // of a search, when all is in the process
 	cold     trial.Quantiles // of the first answer in a new process
-	recall10 string          // 0 to 1, of vectors, against comparing all; empty: not measured
+	recall10 string          // 0 to 1, of vectors, against comparing all; empty without a measurement
 	stored   int64           // bytes a memory outside the process
 	held     int64           // bytes a memory in the process
 }
 
-// start runs do with what a new process begins with: a ranker that has loaded nothing.
+// start runs do like a new process: with a ranker whose memory is empty.
 func (m *measured) start(ctx context.Context, do func(*recall.Ranker) error) (err error) {
 	cfg := &recall.Config{Records: m.opened, Int8: m.rounded, MaxBytes: 16 << 30}
 	if m.vectors {
@@ -141,7 +141,7 @@ func (m *measured) start(ctx context.Context, do func(*recall.Ranker) error) (er
 	return do(ranker)
 }
 
-// search stores the corpus, of which each user has an equal part, and searches it.
+// search stores the corpus, an equal part for each user, and searches it.
 func (m *measured) search(ctx context.Context, users int) error {
 	empty, err := m.bytes()
 	if err != nil {
@@ -160,7 +160,7 @@ func (m *measured) search(ctx context.Context, users int) error {
 	}
 	before := heap()
 	return m.start(ctx, func(r *recall.Ranker) error {
-		for user := range users { // each is loaded
+		for user := range users { // loads each
 			if _, err := find(ctx, r, user, m.Queries[0], 10); err != nil {
 				return err
 			}
@@ -200,7 +200,7 @@ func (m *measured) fill(ctx context.Context, r *recall.Ranker, users int) error 
 	return nil
 }
 
-// batch returns what stores a part of the corpus, with its vectors.
+// batch returns the batch that stores a part of the corpus, with its vectors.
 func (m *measured) batch(ctx context.Context, r *recall.Ranker, begin, end int) (*store.Batch, error) {
 	vectors, space, err := r.Embed(ctx, m.Texts[begin:end])
 	batch := &store.Batch{Embedding: space}
@@ -214,8 +214,7 @@ func (m *measured) batch(ctx context.Context, r *recall.Ranker, begin, end int) 
 	return batch, err
 }
 
-// coldRuns and coldFor bound how often a cold search is repeated: a big partition takes
-// seconds.
+// coldRuns and coldFor bound the repeats of a cold search: a big partition takes seconds.
 const (
 	coldRuns = 20
 	coldFor  = 10 * time.Second
@@ -239,7 +238,7 @@ func (m *measured) begin(ctx context.Context, users int) error {
 	return nil
 }
 
-// compare counts what vectors find of the nearest memories.
+// compare counts how many of the nearest memories vectors find.
 func (m *measured) compare(ctx context.Context, r *recall.Ranker) error {
 	queries, mean := m.Strange[:min(50, len(m.Strange))], 0.0
 	for i, exact := range m.Exact(queries, 10) {
@@ -300,8 +299,8 @@ func userOf(n int) backends.Partition {
 	return backends.Partition{Namespace: "bench", Kind: backends.PartitionUser, ID: strconv.Itoa(n)}
 }
 
-// heap returns how many bytes of the heap are in use. Garbage is collected twice: what a
-// sync.Pool holds survives once.
+// heap returns how many bytes of the heap are in use. It collects garbage twice, because a
+// sync.Pool keeps its contents for one collection.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

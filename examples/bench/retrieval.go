@@ -16,8 +16,9 @@ import (
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
-// printRetrieval counts what the questions of a data set find: by words and all signals, by
-// words alone, with each signal alone and without it, and what notes show of it.
+// printRetrieval counts the hits for the questions of a data set: by words and all signals, by
+// words alone, with each signal alone and with each one left out. It also counts the part that
+// notes show.
 func printRetrieval(ctx context.Context, b *bench) error {
 	conversations, err := trial.Conversations(b.format, b.data)
 	if err != nil {
@@ -37,20 +38,20 @@ func printRetrieval(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	if err := b.draw("recall", &chart); err != nil || b.format == "reme" { // the default backend keeps none
+	if err := b.draw("recall", &chart); err != nil || b.format == "reme" { // the default backend has no experience
 		return err
 	}
 	fmt.Fprintln(b.out)
 	return printEvidence(ctx, b, arms)
 }
 
-// arm is conversations of which all or only a part is stored.
+// arm is a list of conversations, stored as a whole or in part.
 type arm struct {
-	name          string // behind those of its rows
+	name          string // behind the names of its rows
 	conversations []trial.Conversation
 }
 
-// printFound prints the rows of one arm; those of single signals for the first arm alone.
+// printFound prints the rows of one arm; only the first arm has rows of single signals.
 func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err error) {
 	s, err := b.open(ctx)
 	if err != nil {
@@ -105,10 +106,10 @@ func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err
 	return err
 }
 
-// weighed is the share of what a memory is worth that a weight decides about.
+// weighed is the share of a memory's value that depends on a weight.
 const weighed = 0.3
 
-// changed returns a copy with something done to each turn.
+// changed returns a copy with a change of each turn.
 func changed(all []trial.Conversation, do func(*trial.Turn)) []trial.Conversation {
 	out := slices.Clone(all)
 	for i := range out {
@@ -143,7 +144,7 @@ func (a *arm) store(ctx context.Context, records store.Records) error {
 	return nil
 }
 
-// novelty returns how many of the words were not seen so far, 0 to 1: importance without a model.
+// novelty returns the share of new words, 0 to 1: an importance by rules.
 func novelty(seen, words map[string]bool) *float64 {
 	unseen := 0.0
 	for w := range words {
@@ -165,8 +166,8 @@ func memoryOf(t *trial.Turn) backends.Memory {
 	return backends.Memory{ID: t.ID, Kind: kind, Text: t.Text, WhenToUse: t.Use, Observed: t.Time, Origin: origin}
 }
 
-// rank has package recall rank what is stored for each question, when its conversation is over,
-// with its defaults but for a change.
+// rank lets package recall rank the stored turns for each question, at the end of its conversation,
+// with its defaults except for a change.
 func (a *arm) rank(ctx context.Context, records store.Records, change func(*recall.Config)) (out trial.Scores, err error) {
 	var now time.Time
 	cfg := &recall.Config{Records: records, Clock: func() time.Time { return now }}

@@ -25,12 +25,12 @@ import (
 	"github.com/einomem/einomem/toolkit/rest"
 )
 
-// printServer measures toolkit/rest on loopback: each client is a person with 100 memories, and
-// makes a search, eight times out of ten, an add or a list after the other, by backends/remote;
-// then beside as many more that send a byte a second.
-// Clients and server share the machine. A request that fails ends it.
+// printServer measures toolkit/rest on loopback. Each client is a person with 100 memories. By
+// backends/remote it makes searches, eight times out of ten, and otherwise an add or a list in
+// turn. Then it does the same beside as many more clients that send a byte a second. Clients and
+// server share the machine. A failed request ends it.
 func printServer(ctx context.Context, b *bench) error {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the server logs who writes
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the server logs each write
 	stores, err := places(ctx, b.url)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (b *bench) serve(ctx context.Context, at *opened, backend backends.Backend,
 	return b.ask(ctx, srv.URL)
 }
 
-// ask has all clients add their memories, then make requests, and returns how long these took.
+// ask lets all clients add their memories, then make requests, and returns their times.
 func (b *bench) ask(ctx context.Context, url string) ([]time.Duration, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: b.clients}
 	client, err := remote.NewEinomem(&remote.Config{BaseURL: url, HTTPClient: &http.Client{Transport: transport}, MaxRetries: -1})

@@ -20,22 +20,22 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
-// place is where things are stored.
+// place is a kind of store to compare.
 type place struct {
 	name string
-	most int // memories that it is compared with; 0: any number
+	most int // memories in its comparisons; 0: any number
 	open func(ctx context.Context) (*opened, error)
 }
 
-// opened is a store with nothing else in it.
+// opened is a store of its own.
 type opened struct {
 	store.Store
-	bytes  func() (int64, error) // that all stored things take now
-	remove func() error          // closes the store and leaves nothing behind
+	bytes  func() (int64, error) // of all stored data at present
+	remove func() error          // closes the store and erases it
 }
 
-// places returns a SQLite file, and the server at the URL unless that is empty. A server
-// that cannot be reached is an error before anything is measured.
+// places returns a SQLite file, and the server at the URL unless that is empty. An unreachable
+// server is an error before the first measurement.
 func places(ctx context.Context, url string) ([]place, error) {
 	out := []place{{"sqlite", 10_000, openSQLite}}
 	if url == "" {
@@ -49,7 +49,8 @@ func places(ctx context.Context, url string) ([]place, error) {
 	return append(out, place{"redis", 0, open}), s.remove()
 }
 
-// withBackend has do use the default backend on a new store, with its defaults: nothing but words.
+// withBackend lets do use the default backend on a new store, with its defaults, which search by
+// words.
 func withBackend(ctx context.Context, open func(context.Context) (*opened, error), do func(*opened, backends.Backend) error) error {
 	s, err := open(ctx)
 	if err != nil {
@@ -114,8 +115,8 @@ func openRedis(ctx context.Context, url string) (*opened, error) {
 	return &opened{s, bytes, remove}, nil
 }
 
-// eachKey calls f for each key under a prefix, with or without the brace of a hash tag
-// before it, as package redisstore documents them.
+// eachKey calls f for each key under a prefix. The brace of a hash tag may stand before it, as
+// package redisstore documents.
 func eachKey(ctx context.Context, client *redis.Client, prefix string, f func(key string) error) error {
 	keys := client.Scan(ctx, 0, "*"+prefix+":*", 1000).Iterator()
 	for keys.Next(ctx) {

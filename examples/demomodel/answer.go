@@ -15,7 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// What the model says itself, in English and in Chinese.
+// The model's own phrases, in English and in Chinese.
 var phrases = map[bool]struct{ noted, unknown, told, read string }{
 	false: {"Noted.", "I don't know: you have not told me.", `You told me: "%s"`, `I have read: "%s"`},
 	true:  {"好的，记住了。", "我不知道，你还没有告诉过我。", "你告诉过我：“%s”", "我读到：“%s”"},
@@ -27,8 +27,8 @@ var own = regexp.MustCompile(`^(?:Noted\.|I don't know|You told me|I have read|�
 type statement struct {
 	text  string
 	words []string
-	about string // whom: see subject
-	time  string // of a memory, as the note shows it; later than all of them for this conversation
+	about string // its subject: see subject
+	time  string // of a memory, as the note shows it; latest for this conversation
 	fit   float64
 }
 
@@ -40,20 +40,20 @@ var (
 )
 
 func sentences(text string) []string {
-	out := sentence.FindAllString(text, 500) // of one text no more are read
+	out := sentence.FindAllString(text, 500) // it reads the first 500
 	for i := range out {
 		out[i] = strings.TrimSpace(out[i])
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return len(words(s)) == 0 && !question.MatchString(s) })
 }
 
-// questions returns the sentences of a text that ask.
+// questions returns the questions in a text.
 func questions(text string) []string {
 	return slices.DeleteFunc(sentences(text), func(s string) bool { return !question.MatchString(s) })
 }
 
-// statements returns what a text states, cut where a new subject begins. This
-// model's own answers state nothing.
+// statements returns the statements of a text, cut where a new subject begins. This model's own
+// answers do not count.
 func statements(text, time string) []statement {
 	var out []statement
 	for _, s := range sentences(clause.ReplaceAllString(text, "\n$1$2")) {
@@ -69,8 +69,8 @@ func States(text string) bool { return len(statements(text, "")) > 0 }
 
 var subjects = regexp.MustCompile(`(?i)\b(?:my|our)\s+(?:(?:older|younger|little|new|old)\s+)?(\pL+)|\b(?:I|we|me)\b|我(?:的(\p{Han})|([妹姐哥弟妈爸母父妻老丈儿女孩朋同猫狗]))?`)
 
-// subject returns whom a text is about: the thing for "my thing", "I" for the user,
-// and nothing for others.
+// subject returns the subject of a text: the thing for "my thing", "I" for the user, and "" for
+// others.
 func subject(text string) string {
 	m := subjects.FindStringSubmatch(plain.Replace(strings.ToLower(text)))
 	if m == nil {
@@ -87,7 +87,7 @@ var (
 
 const day = `(?:\d{1,2} [A-Z][a-z]{2} \d{4}|\d{4}年\d{1,2}月\d{1,2}日)`
 
-// about matches the line of what always applies.
+// about matches the line of standing facts.
 var about = regexp.MustCompile(`(?m)^(?:About the user: |关于用户：).*[.。]$`)
 
 // apart returns such a line as bullets.
@@ -107,8 +107,8 @@ func sortable(said string) string {
 	return said
 }
 
-// evidence is what users said and what memory brought, by a note or by a tool;
-// what an assistant said is none.
+// evidence is the words of users and the memories, from a note or from a tool. The words of an
+// assistant do not count.
 func evidence(in []*schema.Message, said int) []statement {
 	var out []statement
 	for i, m := range in {
@@ -128,7 +128,7 @@ func evidence(in []*schema.Message, said int) []statement {
 	return out
 }
 
-// reply answers the questions, or acknowledges what was said.
+// reply answers the questions, or acknowledges a statement.
 func reply(known []statement, asked []string, said string) string {
 	if len(asked) == 0 {
 		return phrases[han.MatchString(said)].noted
@@ -151,8 +151,8 @@ var (
 	changes = regexp.MustCompile(`(?i)\b(?:moved|now|changed|became|switched)\b|搬|换|改`)
 )
 
-// find returns the latest statement that answers a question, after those that it
-// adds to; for "What do you know about me?" it returns all.
+// find returns the latest statement that answers a question, after the ones that it adds to; for
+// "What do you know about me?" it returns all.
 func find(known []statement, question string) []statement {
 	asked, about := words(question), subject(question)
 	var fit []statement
@@ -172,8 +172,8 @@ func find(known []statement, question string) []statement {
 	return slices.CompactFunc(fit[:n], func(a, b statement) bool { return a.text == b.text })
 }
 
-// share returns how much of what is asked is said; a number that is asked for must
-// be.
+// share returns the share of the question's words that a statement has; it must have a number of
+// the question.
 func share(asked, said []string) float64 {
 	n := 0
 	for _, w := range asked {
@@ -186,8 +186,8 @@ func share(asked, said []string) float64 {
 	return float64(n) / float64(max(1, len(asked)))
 }
 
-// isAbout reports whether the statement is about whom the question is about: what
-// is said of my sister does not answer what is asked about me, nor about my dog.
+// isAbout reports whether the statement and the question have the same subject. My sister's address
+// does not answer a question about me, or about my dog.
 func (s *statement) isAbout(about string, asked []string) bool {
 	if about == "" || about == "I" {
 		return about == "" || s.about == "I"

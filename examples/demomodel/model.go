@@ -1,13 +1,13 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package demomodel is the chat model of the examples when there is no key for a
-// real one. It needs no network and understands nothing: it repeats the sentence,
-// of those in the messages, that shares most words with the question. So what it
-// answers shows what memory brought into the conversation, and nothing else.
+// Package demomodel is the chat model of the examples when a key for a real one is missing. It
+// works offline and understands nothing: it repeats the sentence of the messages that shares most
+// words with the question. So its answers show exactly the memories that came into the
+// conversation.
 //
-// It reads English and Chinese. It imports public packages alone: copy the folder
-// with an example. It is no model to build on.
+// It reads English and Chinese. It imports public packages alone: copy the folder with an example.
+// It is not for real use.
 package demomodel
 
 import (
@@ -39,16 +39,15 @@ const Notice = "OPENAI_API_KEY is not set: a built-in demo model answers. It onl
 // Model is the demo model. Its zero value answers questions. It is safe for concurrent
 // use.
 type Model struct {
-	// Notes has the model call add_memory for a statement, when it is offered that
-	// tool: what a real model does by itself under agent_control. Optional.
+	// Notes lets the model call add_memory for a statement, when it gets that tool, as a real model
+	// does by itself under agent_control. Optional.
 	Notes bool
-	// Reads names a tool that returns a document for {"number": n}, which says in
-	// its text "n of all". The model then reads the documents one after the other
-	// when it is asked to, and answers questions by what it finds with
-	// grep_working_memory. Optional.
+	// Reads names a tool that returns a document for {"number": n}, which says in its text "n of
+	// all". On request the model then reads the documents one after the other, and answers
+	// questions by the hits of grep_working_memory. Optional.
 	Reads string
-	// Answer, if it is set, answers instead, from the messages and the tools that are
-	// offered: a script of the program's own. Optional.
+	// Answer, if it is set, answers instead, from the messages and the tools of the call: a script
+	// of the program's own. Optional.
 	Answer func(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error)
 
 	tools []*schema.ToolInfo
@@ -56,18 +55,18 @@ type Model struct {
 
 var _ model.ToolCallingChatModel = (*Model)(nil)
 
-// Choose returns the model that answers in an example, and sets those by which
-// config learns and searches: the models that the environment names
-// ([openai.FromEnv]), or demo, which is announced on stderr and leaves config as it
-// is, so that what is said is remembered word for word. The one that answers is a chat
-// model of eino-ext, as any agent may have; the others are clients of this project.
+// Choose returns the model that answers in an example. It sets the models by which config learns
+// and searches to the ones that the environment names ([openai.FromEnv]). Without any it returns
+// demo, announces it on stderr, and leaves config as it is, so that messages are remembered word
+// for word. The model that answers is a chat model of eino-ext, as any agent may have; the others
+// are clients of this project.
 func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Writer) (model.ToolCallingChatModel, error) {
 	chatConfig, embedderConfig := openai.FromEnv()
 	if chatConfig == nil {
 		fmt.Fprintln(stderr, Notice)
 		return demo, nil
 	}
-	chatConfig.ErrorText = true // who reads the errors of an example is who talks to it
+	chatConfig.ErrorText = true // in an example the user reads the errors
 	learner, err := openai.NewChatModel(ctx, chatConfig)
 	config.Model = learner
 	if err == nil && embedderConfig != nil {
@@ -81,12 +80,11 @@ func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Wri
 	return einoext.NewChatModel(ctx, &einoext.ChatModelConfig{APIKey: chatConfig.APIKey, BaseURL: chatConfig.BaseURL, Model: chatConfig.Model})
 }
 
-// ErrorText returns the text of an error as a program shows it: providers quote the key that
-// they refuse.
+// ErrorText returns the text of an error in a form to print: providers quote the key that they
+// refuse.
 func ErrorText(err error) string { return redact.Text(err.Error()) }
 
-// Generate implements model.BaseChatModel. Without Answer it fails if there is no user's
-// message.
+// Generate implements model.BaseChatModel. If Answer is nil, it needs a message of the user.
 func (m *Model) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	offered := model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools
 	in = einox.Unfold(in) // it reads less well than a real one: the user's words alone ask
@@ -139,7 +137,7 @@ func (m *Model) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel,
 // isNote reports whether memory put a message into the conversation.
 func isNote(m *schema.Message) bool { return m.Role == schema.User && m.Name == "memory" }
 
-// lastSaid returns where the user spoke last, or -1.
+// lastSaid returns the place of the user's last message, or -1.
 func lastSaid(in []*schema.Message) int {
 	for i, m := range slices.Backward(in) {
 		if m.Role == schema.User && !isNote(m) && strings.TrimSpace(m.Content) != "" {
@@ -149,9 +147,8 @@ func lastSaid(in []*schema.Message) int {
 	return -1
 }
 
-// needsSearch reports whether a question has no answer yet, or has words in the
-// table of synonyms: the latest news may use another of them, and the note not
-// bring it.
+// needsSearch reports whether a question is still open, or has words in the table of synonyms. The
+// latest news may use another word, which the note would miss.
 func needsSearch(in []*schema.Message, said int, asked []string) bool {
 	return slices.ContainsFunc(asked, func(q string) bool {
 		return len(find(evidence(in, said), q)) == 0 || len(related(q)) > 0
@@ -159,7 +156,7 @@ func needsSearch(in []*schema.Message, said int, asked []string) bool {
 }
 
 func call(in []*schema.Message, tool string, arguments map[string]any) *schema.Message {
-	return Call(fmt.Sprintf("demo-%s-%d", tool, len(in)), tool, arguments) // each call of a turn has another id
+	return Call(fmt.Sprintf("demo-%s-%d", tool, len(in)), tool, arguments) // each call of a turn has an id of its own
 }
 
 // Call is an answer that calls a tool, with arguments that JSON can express: texts,
@@ -170,8 +167,8 @@ func Call(id, tool string, arguments any) *schema.Message {
 	return schema.AssistantMessage("", []schema.ToolCall{{ID: id, Type: "function", Function: function}})
 }
 
-// Messages reads a run of an agent to its end and returns what came of it: calls of tools,
-// what the tools answered, and last the answer. A run without an answer is an error.
+// Messages reads a run of an agent to its end and returns its messages: calls of tools, their
+// answers, and last the answer. A run without an answer is an error.
 func Messages(events *adk.AsyncIterator[*adk.AgentEvent]) (said []*schema.Message, err error) {
 	for e, ok := events.Next(); ok; e, ok = events.Next() {
 		m, _, err := adk.GetMessage(e)
@@ -190,12 +187,12 @@ func Messages(events *adk.AsyncIterator[*adk.AgentEvent]) (said []*schema.Messag
 
 var (
 	ofAll    = regexp.MustCompile(`(\d+) of (\d+)`)
-	lineMark = regexp.MustCompile(`(?m)^\d+[:-] `) // before each line that grep_working_memory found
+	lineMark = regexp.MustCompile(`(?m)^\d+[:-] `) // before each line of grep_working_memory
 )
 
-// readOn returns the answer of a model that has documents to read, or its next call:
-// the document after the last one, or for a question a search for one of its words after
-// the other. All that it knows is in the messages since the user spoke.
+// readOn returns the answer of a model that has documents to read, or its next call: the next
+// document, or for a question a search for its next word. It knows only the messages since the user
+// spoke.
 func readOn(in, since []*schema.Message, tool string, asked []string) *schema.Message {
 	last, all, searches := 0, 0, 0
 	var found []statement

@@ -21,13 +21,13 @@ var synonyms = [][]string{
 	strings.Fields("mom mother 妈 母"), strings.Fields("dad father 爸 父"),
 }
 
-// asking are the words of a question that its answer need not have.
+// asking are the words of a question that its answer may lack.
 var asking = strings.Fields(`a an the this that these those there i me my mine we us our you your he him his she her it its they them their
 	am is are was were be been do does did have has had can could will would should may of in on at for from to with by about and or but
 	if so not no any some all still also too again now currently today who what which when where why how much many user thing anything
 	tell told say said remind remember know please get hello hi thanks thank ok okay bye 我 你 他 她 它 的 了 吗 呢 是 在 有 对 和 也 还 就 最 很 会 要 去 着 到 谁 哪 几 这 那 个`)
 
-// plain takes out Chinese words that ask, and puts others plainly.
+// plain takes out Chinese words that ask, and simplifies others.
 var plain = strings.NewReplacer("’", "'", "i'm", "i am", "'s ", " is ", "who am i", "what is my name", "for a living", "for work", "do for work", "work",
 	"favourite", "favorite", "colour", "color", "你好", " ", "谢谢", " ", "再见", " ", "我是谁", "我叫", "什么时候", " ", "什么", " ", "东西", " ", "哪里", " ", "哪儿", " ", "城市", " ", "多少", " ", "号码", " ",
 	"今年", " ", "现在", " ", "记得", " ", "知道", " ", "告诉", " ", "请问", " ", "多大", "岁", "我们", "我", "名字", "名", "上班", "工作", "喜欢", "喜")
@@ -39,8 +39,8 @@ var (
 	end  = regexp.MustCompile(`(?:ies|ied|ing|ed|es|s|ic|e|y)$`)
 )
 
-// words returns what a text is about: stems, or the first of their synonyms, and
-// Chinese characters one by one.
+// words returns the content words of a text: stems, or the first of their synonyms, and Chinese
+// characters one by one.
 func words(text string) []string {
 	text = plain.Replace(strings.ToLower(text))
 	if out := content(kind.ReplaceAllString(text, " $1")); len(out) > 0 {
@@ -72,7 +72,7 @@ func rowOf(word string) int {
 	return slices.IndexFunc(synonyms, func(row []string) bool { return slices.Contains(row, word) })
 }
 
-// stem takes the ending off a word: lives, lived and living are one.
+// stem cuts the ending off a word: lives, lived and living are one.
 func stem(word string) string {
 	if len(word) < 4 || han.MatchString(word) {
 		return word
@@ -80,7 +80,7 @@ func stem(word string) string {
 	return end.ReplaceAllString(word, "")
 }
 
-// related returns the synonyms of what a question asks about, in its script.
+// related returns the synonyms of a question's words, in its script.
 func related(question string) []string {
 	var out []string
 	for _, w := range words(question) {

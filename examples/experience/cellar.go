@@ -17,15 +17,14 @@ import (
 	"github.com/cloudwego/eino/components/tool/utils"
 )
 
-// What ground can be like, besides plain and silent, and the colours of doors.
+// The qualities of ground, besides plain, and the colours of doors.
 var (
 	textures = []string{"mossy", "cracked", "sandy", "wet"}
 	sounds   = []string{"humming", "ticking", "creaking"}
 	colours  = []string{"red", "blue", "green", "white", "black", "yellow"}
 )
 
-// forms are the ways to write a word that is given in small letters. Locks and models
-// know the same.
+// forms are the ways to write a word in small letters. Locks and models know the same ones.
 var forms = []struct {
 	name  string
 	write func(word string) string
@@ -36,14 +35,14 @@ var forms = []struct {
 	{"as its first letter alone", func(word string) string { return word[:1] }},
 }
 
-// rules are what all cellars of a family have in common.
+// rules are common to all cellars of a family.
 type rules struct {
-	house string // above the cellars of the family, which is what it is known by
-	pit   string // ground that is like this gives way
-	form  int    // of forms: how the lock wants the colour; never as the task writes it
+	house string // above the cellars of the family, and its name
+	pit   string // ground of this quality gives way
+	form  int    // of forms: how the lock wants the colour; the task always writes another
 }
 
-// qualities are all that ground can be like, besides plain.
+// qualities are all qualities of ground, besides plain.
 func qualities() []string { return slices.Concat(textures, sounds) }
 
 // drawRules draws the rules of a family from a seed.
@@ -61,7 +60,7 @@ var houses = [2][]string{
 	strings.Fields("moor field gate hall mere ford wick combe stead leigh holt barrow"),
 }
 
-// other draws the rules of another family, which shares none with r.
+// other draws the rules of another family, which differ in every part.
 func (r rules) other(seed uint64) rules {
 	for ; ; seed++ {
 		if o := drawRules(seed); o.pit != r.pit && o.form != r.form && o.house != r.house {
@@ -80,10 +79,10 @@ type direction struct {
 
 var directions = []direction{{"north", image.Pt(0, -1)}, {"east", image.Pt(1, 0)}, {"south", image.Pt(0, 1)}, {"west", image.Pt(-1, 0)}}
 
-// search finds the cheapest way to a point, and returns its first step and its cost. If there
-// is none, that is the first direction, at cost 0. enter is the cost of going onto a point,
-// from wherever, 0 where that is impossible. Of equal ways it takes the one by the directions
-// that come first.
+// search finds the cheapest way to a point, and returns its first step and its cost. If every way
+// is blocked, it returns the first direction, at cost 0. enter is the cost of going onto a point,
+// from wherever, or 0 if that is impossible. Of equal ways it takes the one by the directions that
+// come first.
 func search(from, to point, by []direction, enter func(point) int) (first direction, cost int) {
 	type way struct {
 		cost  int
@@ -112,15 +111,14 @@ func search(from, to point, by []direction, enter func(point) int) (first direct
 	return by[0], 0
 }
 
-// What places look like that are no ground.
+// The looks of places other than ground.
 const (
 	wallSight = "a wall"
 	doorSight = "the door"
 	exitSight = "the exit"
 )
 
-// sorts returns the words that say what ground is like; there are none for what is no
-// ground.
+// sorts returns the qualities of ground in a sight; it is nil for other places.
 func sorts(sight string) []string {
 	words, ok := strings.CutSuffix(sight, " ground")
 	if !ok {
@@ -129,20 +127,20 @@ func sorts(sight string) []string {
 	return strings.Fields(words)
 }
 
-// cellar is a small dark world without chance: ground and walls, a key, a locked door and
-// an exit behind it. It does not change: visits do.
+// cellar is a small dark world without chance: ground and walls, a key, a locked door and an exit
+// behind it. It stays the same; visits change.
 type cellar struct {
 	name                   string
 	rules                  rules
 	width, height          int
-	cells                  map[point]string // what they look like; there is nothing beyond them
+	cells                  map[point]string // their looks; walls are beyond them
 	start, key, door, exit point
 	colour                 string // of the door
-	strength               int    // that a visitor begins with
+	strength               int    // of a visitor at the start
 }
 
-// drawCellar draws cellar number n of a family. There is always a way to the key, the
-// door and the exit that no pit is on.
+// drawCellar draws cellar number n of a family. There is always a way around all pits to the key,
+// the door and the exit.
 func drawCellar(of rules, seed uint64, n int) *cellar {
 	r := rand.New(rand.NewPCG(seed, uint64(n)+1))
 	for {
@@ -183,8 +181,8 @@ func (c *cellar) build(r *rand.Rand) {
 	c.cells[c.start], c.cells[c.key], c.cells[c.door], c.cells[c.exit] = "plain ground", "plain ground", doorSight, exitSight
 }
 
-// moves counts the moves from one cell to another around all pits; 0 if there is no way.
-// The door leads nowhere but to itself.
+// moves counts the moves from one cell to another around all pits; 0 if the way is blocked. The
+// door leads only to itself.
 func (c *cellar) moves(from, to point) int {
 	_, n := search(from, to, directions, func(p point) int {
 		if c.sight(p) == wallSight || c.pitAt(p) || p == c.door && to != c.door {
@@ -199,12 +197,12 @@ func (c *cellar) sight(p point) string { return cmp.Or(c.cells[p], wallSight) }
 
 func (c *cellar) pitAt(p point) bool { return slices.Contains(sorts(c.cells[p]), c.rules.pit) }
 
-// taskFormat is the task of an attempt: what is to be done, and nothing of the rules.
+// taskFormat is the task of an attempt: the goal, and none of the rules.
 const taskFormat = "You are below %s in cellar %s %d by %d cells, dark, with ground that does not hold everywhere. " +
 	"You stand at (%d,%d); x grows to the east, y to the south. Take the key at (%d,%d), open the %s door at (%d,%d) with it, " +
 	"and reach the exit at (%d,%d) behind it. You have %d strength: an inspection takes 2, a call that fails 4, all else 1."
 
-// task is the task of an attempt: of several, it says which one this is.
+// task is the task of an attempt, with its number if there are several.
 func (c *cellar) task(n, of int) string {
 	task := fmt.Sprintf(taskFormat, c.rules.house, c.name+":", c.width, c.height, c.start.X, c.start.Y, c.key.X, c.key.Y,
 		c.colour, c.door.X, c.door.Y, c.exit.X, c.exit.Y, c.strength)
@@ -223,25 +221,25 @@ type visit struct {
 	hasKey, open, over bool
 	score              float64 // 1 for a visitor who got out
 	failures           int     // calls that failed
-	memory             int     // tokens of memory that the attempt began with
+	memory             int     // tokens of memory at the start of the attempt
 }
 
-// view is what a tool answers. All but a visitor's place may be missing.
+// view is the answer of a tool. All but a visitor's place may be missing.
 type view struct {
 	At       point   `json:"at"`
 	Event    string  `json:"event,omitempty"`
 	Strength int     `json:"strength"`
-	Near     []place `json:"near,omitempty"`   // what is next to the visitor
-	Ground   *place  `json:"ground,omitempty"` // that was inspected: holds, or gives way
+	Near     []place `json:"near,omitempty"`   // the places around the visitor
+	Ground   *place  `json:"ground,omitempty"` // the inspected ground: holds, or gives way
 }
 
-// place is what there is, or what a place looks like.
+// place is a thing in a place, or the look of the place.
 type place struct {
 	Where point  `json:"where"`
 	What  string `json:"what"`
 }
 
-// What a visitor must understand.
+// Events that a visitor must understand.
 const (
 	holds     = "holds"
 	tookKey   = "You take the key."
@@ -262,8 +260,7 @@ type (
 	}
 )
 
-// tools returns what the visitor can do. The descriptions do not say what the rules of
-// the cellar's family are.
+// tools returns the tools of the visitor. Their descriptions keep the rules of the family secret.
 func (v *visit) tools() ([]tool.BaseTool, error) {
 	look, err1 := infer(v, "look", "Shows what is next to you.", 1, v.look)
 	move, err2 := infer(v, "move", "Goes one cell, and shows what is next to you there.", 1, v.move)
@@ -272,12 +269,12 @@ func (v *visit) tools() ([]tool.BaseTool, error) {
 	return []tool.BaseTool{look, move, inspect, open}, errors.Join(err1, err2, err3, err4)
 }
 
-// failure begins the answer of a call that failed. An error of a tool would end the run:
-// the model is to read it and go on.
+// failure begins the answer of a failed call. An error of a tool would end the run: the model has
+// to read it and go on.
 const failure = "error: "
 
-// infer makes a tool of a method that fills in a view, or says in its error that
-// something is wrong, and not what would be right. The visitor pays for both.
+// infer makes a tool of a method that fills in a view, or returns an error that hides the right
+// way. The visitor pays for both.
 func infer[T any](v *visit, name, description string, cost int, do func(argument T, out *view) error) (tool.BaseTool, error) {
 	call := func(_ context.Context, argument T) (*view, error) {
 		out := &view{}
@@ -307,7 +304,7 @@ func (v *visit) spend(cost int) bool {
 	return !v.over
 }
 
-// next returns the cell in a direction, or the visitor's own for what is none.
+// next returns the cell in a direction, or the visitor's own for an unknown one.
 func (v *visit) next(to toward) point {
 	for _, d := range directions {
 		if d.name == to.Direction {

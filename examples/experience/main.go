@@ -1,23 +1,22 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Experience shows an agent that learns from what it tried: it plays a small world
-// without chance, fails, keeps task and tool memory of it, and does better in cellars
-// where it has not been. It needs no network and no key:
+// Experience shows an agent that learns by trying. It plays a small world without chance, fails,
+// keeps task and tool memory of it, and does better in unknown cellars. It works offline:
 //
 //	go run ./examples/experience [-seeds 5]
 //
-// The world (cellar.go) has rules that are drawn from a seed: which ground gives way, and how
-// the lock wants the colour. They hold in all cellars of a family, and nothing states them. The
-// models (player.go, teacher.go) follow fixed rules and keep nothing between calls: the player
-// goes by what stands in its context, the teacher reads attempts.
+// The world (cellar.go) has rules that are drawn from a seed: which ground gives way, and how the
+// lock wants the colour. They hold in all cellars of a family, and stay unstated. The models
+// (player.go, teacher.go) follow fixed rules and forget each call: the player goes by its context,
+// the teacher reads attempts.
 //
-// Each line of the table is one arm, at the same cellars: without memory, with task memory,
-// with task and tool memory, with what reflection leaves of task memory, with a skill made of it,
-// and, as a control, with the memories of another family. Every memory also holds what is known
-// of thirty other families, among which it has to find what is about the house at hand.
+// Each line of the table is one arm, at the same cellars: without memory, with task memory, with
+// task and tool memory, with task memory after reflection, with a skill made of it, and, as a
+// control, with the memories of another family. Every memory also holds lessons of thirty other
+// families, and has to find the ones about the house at hand.
 //
-// Where to look: memory.go has all that memory needs, and the two lines by which an agent has it.
+// Start with memory.go: it has the memory, and the two lines by which an agent gets it.
 package main
 
 import (
@@ -44,22 +43,21 @@ func main() {
 	s.print(os.Stdout)
 }
 
-// arm is one way to meet the same cellars. What an arm does not have, it leaves at the
-// zero value.
+// arm is one way to meet the same cellars. Zero fields turn a feature off.
 type arm struct {
 	name     string
 	request  string // added to the agent's instruction
 	memory   bool   // task memory, learnt from the training cellars
 	tools    bool   // and tool memory
-	forgets  bool   // forgets, after training, what seldom went with success
+	forgets  bool   // forgets, after training, memories that rarely helped
 	reflects bool   // reflects on it after training
-	skilled  bool   // makes a skill of it after training, and is given that alone
+	skilled  bool   // makes a skill of it after training, and gets only that
 	foreign  bool   // the training cellars are of another family
 	attempts int    // at each test cellar, at most
-	than     string // the arm without memory that it is compared with, if any, which has as many attempts
+	than     string // the arm without memory and with as many attempts to compare it with, if any
 }
 
-// inspectFirst asks for what an agent without memory can do against ground that gives way.
+// inspectFirst asks for the best that an agent without memory can do against weak ground.
 const inspectFirst = "Inspect ground of a sort that you have not stood on before you step on it."
 
 var arms = []*arm{
@@ -75,14 +73,14 @@ var arms = []*arm{
 	{name: "task memory, up to 3 attempts", memory: true, attempts: 3, than: "no memory, up to 3 attempts"},
 }
 
-// course are the cellars of one seed: the same for all arms but for what the control
-// trains on. No test cellar is a training cellar.
+// course are the cellars of one seed: the same for all arms, except for the control's training.
+// Test cellars and training cellars are distinct.
 type course struct {
 	seed                 uint64
 	train, foreign, test []*cellar
 }
 
-// foreignSeed sets what the control trains on apart from all that is tested.
+// foreignSeed keeps the training of the control apart from all tests.
 const foreignSeed = 1 << 32
 
 func newCourse(seed uint64, train, test int) *course {
@@ -100,11 +98,11 @@ func newCourse(seed uint64, train, test int) *course {
 // other returns the rules of another family, one of many.
 func (c *course) other(n int) rules {
 	of := c.test[0].rules.other(c.seed + 1000*uint64(n+1))
-	of.house = fmt.Sprint(of.house, n) // no two are the same
+	of.house = fmt.Sprint(of.house, n) // each name is unique
 	return of
 }
 
-// result is how an arm did at the test cellars of a course.
+// result is the score of an arm at the test cellars of a course.
 type result struct{ won, failures, attempts, memory int }
 
 func (r *result) add(v *visit) {
@@ -114,7 +112,7 @@ func (r *result) add(v *visit) {
 	r.memory += v.memory
 }
 
-// play has an arm train, if it can learn, and then be tested.
+// play lets an arm train, if it can learn, and then tests it.
 func (a *arm) play(ctx context.Context, c *course) (r result, err error) {
 	if !a.memory {
 		return (&agent{arm: a}).test(ctx, c)
@@ -131,11 +129,11 @@ func (a *arm) play(ctx context.Context, c *course) (r result, err error) {
 
 // series is all arms on some seeds.
 type series struct {
-	seeds, train, test int                 // and how many cellars a seed an arm trains on, and is tested on
+	seeds, train, test int                 // and how many cellars a seed has for training, and for tests
 	results            []map[string]result // of each seed, by the names of the arms
 }
 
-// run plays seeds side by side, from 1 on: none depends on another.
+// run plays independent seeds side by side, from 1 on.
 func (s *series) run(ctx context.Context) error {
 	if s.seeds < 1 {
 		return errors.New("-seeds must be at least 1")
@@ -158,7 +156,7 @@ func (s *series) run(ctx context.Context) error {
 	return all.Wait()
 }
 
-// print writes how it was measured, and the arms as a table in Markdown.
+// print writes the method, and the arms as a table in Markdown.
 func (s *series) print(out io.Writer) {
 	fmt.Fprintf(out, `A scripted player and a scripted teacher: no language model, no network, no chance. %d seeds, each a family of cellars: %d to train on,
 %d others to test on, n = %d an arm; mean ± standard deviation over seeds. One attempt at each cellar, in the last two rows up to 3 at each
@@ -181,9 +179,9 @@ rank. A memory has to choose among %d others, of %d other houses; the house is n
 	}
 }
 
-// means returns the share of test cellars that an arm got out of, in percent, over seeds,
-// with the standard deviation of that sample, how many calls failed at a cellar, and what an
-// attempt was shown of memory.
+// means returns figures of an arm. They are the share of test cellars that it left, in percent,
+// over seeds, with the standard deviation of that sample; failed calls at a cellar; and tokens of
+// memory in an attempt.
 func (s *series) means(arm string) (got, sd, failures, tokens float64) {
 	n := float64(s.seeds)
 	share := func(r result) float64 { return 100 * float64(r.won) / float64(s.test) }

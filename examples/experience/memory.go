@@ -26,25 +26,25 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-// instruction is that of all agents.
+// instruction is the instruction of all agents.
 const instruction = "You find your way out of cellars with the tools that you have. Heed what is known from earlier cellars, if anything is."
 
-// agentName is the agent's name: the log of what it does is its own.
+// agentName is the agent's name: its log is its own.
 const agentName = "visitor"
 
-// maxCalls bounds an attempt: there is less strength than that.
+// maxCalls bounds an attempt: its strength is less.
 const maxCalls = 300
 
-// agent plays an arm. One with memory learns while it trains; when it is tested it only
-// remembers, but for what task.Retry keeps.
+// agent plays an arm. One with memory learns during training; during tests it only remembers,
+// except for the lessons that task.Retry keeps.
 type agent struct {
 	*arm
-	backend *reme.Backend                // nil: no memory
-	mem     *middleware.MemoryMiddleware // nil: nothing reaches the agent from memory
+	backend *reme.Backend                // nil for an arm without memory
+	mem     *middleware.MemoryMiddleware // nil: memory stays away from the agent
 	noted   int                          // tokens of the notes so far
 }
 
-// test has attempts at all test cellars of a course, at each until one succeeds.
+// test makes attempts at all test cellars of a course, at each until one succeeds.
 func (a *agent) test(ctx context.Context, c *course) (r result, err error) {
 	try := a.repeat
 	if a.backend != nil && a.attempts > 1 {
@@ -58,7 +58,7 @@ func (a *agent) test(ctx context.Context, c *course) (r result, err error) {
 	return r, nil
 }
 
-// repeat has attempts that know nothing of one another.
+// repeat makes independent attempts.
 func (a *agent) repeat(ctx context.Context, c *cellar, r *result) error {
 	for n := range a.attempts {
 		v, _, err := a.attempt(ctx, c, c.task(n+1, a.attempts))
@@ -72,8 +72,8 @@ func (a *agent) repeat(ctx context.Context, c *cellar, r *result) error {
 	return nil
 }
 
-// attempt has the agent try a cellar once, with what it knows before the task, if
-// anything: a skill takes the place of lessons. It returns what was said and done.
+// attempt lets the agent try a cellar once, with its memories before the task, if any: a skill
+// replaces lessons. It returns the messages.
 func (a *agent) attempt(ctx context.Context, c *cellar, at string, known ...*schema.Message) (*visit, []*schema.Message, error) {
 	v := &visit{cellar: c, at: c.start, left: c.strength}
 	runner, err := a.runner(ctx, v)
@@ -99,7 +99,7 @@ func (a *agent) attempt(ctx context.Context, c *cellar, at string, known ...*sch
 	return v, append([]*schema.Message{asked}, said...), nil
 }
 
-// outcome is how an attempt with a skill ended: one that fails is withdrawn.
+// outcome is the result of an attempt with a skill: a failing skill is withdrawn.
 func outcome(s *task.Skill, v *visit) *task.SkillOutcome {
 	return &task.SkillOutcome{Scope: scope(""), IDs: []string{s.ID}, Succeeded: v.score == 1}
 }
@@ -107,8 +107,8 @@ func outcome(s *task.Skill, v *visit) *task.SkillOutcome {
 // tokens estimates the size of a text.
 func tokens(text string) int { return utf8.RuneCountInString(text) / 4 }
 
-// skill returns the skill for a cellar, of the best that are found: as a model would choose, by
-// when they say that they help. Without one there are lessons.
+// skill returns the skill for a cellar among the best hits: as a model would choose, by WhenToUse.
+// Without one there are lessons.
 func (a *agent) skill(ctx context.Context, c *cellar, query string) (*task.Skill, []*schema.Message, error) {
 	found, err := a.backend.Skills().Find(ctx, scope(""), query, 3, false)
 	if err != nil {
@@ -131,8 +131,7 @@ func message(s *task.Skill) *schema.Message {
 	return schema.UserMessage(s.WhenToUse + ":\n" + strings.Join(s.Steps, "\n"))
 }
 
-// runner returns what runs an agent with the tools of a visit, and with memory where a.mem
-// is.
+// runner returns the runner of an agent with the tools of a visit, and with memory if a.mem is set.
 func (a *agent) runner(ctx context.Context, v *visit) (*adk.Runner, error) {
 	tools, err := v.tools()
 	if err != nil {
@@ -153,7 +152,7 @@ func (a *agent) runner(ctx context.Context, v *visit) (*adk.Runner, error) {
 // topK is how many memories an attempt begins with: a few more than a house has, out of hundreds.
 const topK = 15
 
-// others is how many other houses there is something known of, and a skill for each.
+// others is how many other houses have lessons, and a skill each.
 const others = 30
 
 // crowd fills the workspace with lessons about other houses.
@@ -172,7 +171,7 @@ func (a *agent) crowd(ctx context.Context, c *course) error {
 
 const workspace = "cellars"
 
-// scope is where the memories are; the attempts at a cellar are a session.
+// scope is the scope of the memories; the attempts at a cellar are a session.
 func scope(session string) backends.Scope {
 	return backends.Scope{AgentID: agentName, Workspace: workspace, SessionID: session}
 }
@@ -187,7 +186,7 @@ func (a *arm) withMemory(ctx context.Context, use func(*agent) error) (err error
 	defer func() { err = errors.Join(err, db.Close()) }()
 	backend, err := reme.New(ctx, &reme.Config{
 		Store: db, Model: teacher(), NoPersonal: true,
-		Task:  task.Config{DuplicateWords: 1}, // of the same ground the teacher says the same words
+		Task:  task.Config{DuplicateWords: 1}, // the teacher repeats its words for the same ground
 		Tools: tool.Config{NoRefresh: true},   // learn writes guidelines, so that it is always at the same point
 	})
 	if err != nil {
@@ -197,8 +196,8 @@ func (a *arm) withMemory(ctx context.Context, use func(*agent) error) (err error
 	remembers := &agent{arm: a, backend: backend}
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend, Mode: modes.StaticControl, TopK: topK, NoteTokens: 4000, AwaitWrite: true,
-		Threshold:   -1,   // a task has many words that no lesson has
-		AgentMemory: true, // the agent works for nobody in particular
+		Threshold:   -1,   // a task has many words that lessons lack
+		AgentMemory: true, // the agent works for itself, without a user
 		RecordTool:  func(string) bool { return a.tools },
 		OnNote:      func(_ context.Context, n hooks.Note) { remembers.noted += tokens(n.Text) },
 	})
@@ -210,8 +209,8 @@ func (a *arm) withMemory(ctx context.Context, use func(*agent) error) (err error
 	return use(remembers)
 }
 
-// train learns from an attempt at each cellar, beside what is known of other houses, and makes of
-// it what the arm is about.
+// train learns from an attempt at each cellar, beside the lessons of other houses. Then it prepares
+// the memory that the arm tests.
 func (a *agent) train(ctx context.Context, c *course) error {
 	cellars := c.train
 	if a.foreign {
@@ -242,8 +241,7 @@ func (a *agent) train(ctx context.Context, c *course) error {
 	return nil
 }
 
-// reflect tidies the workspace until there is nothing left to do: a lesson falls by its second
-// vote.
+// reflect tidies the workspace until everything is done: a lesson falls by its second vote.
 func (a *agent) reflect(ctx context.Context) error {
 	r, err := reflection.New(&reflection.Config{Backend: a.backend, Model: teacher()})
 	for range 2 {
@@ -259,7 +257,7 @@ func (a *agent) reflect(ctx context.Context) error {
 }
 
 // makeSkill drafts a skill, and has it proved by an attempt at a training cellar, beside the skills
-// for other houses. From then on the agent is given it, and no lessons, while it does well.
+// for other houses. From then on the agent gets it instead of lessons, while it does well.
 func (a *agent) makeSkill(ctx context.Context, c *course, succeeded []task.Trajectory) error {
 	for n := range others {
 		of := c.other(n)
@@ -280,7 +278,7 @@ func (a *agent) makeSkill(ctx context.Context, c *course, succeeded []task.Traje
 	return err
 }
 
-// learn has an attempt with what is known so far, and learns from it.
+// learn makes an attempt with the memories so far, and learns from it.
 func (a *agent) learn(ctx context.Context, c *cellar) ([]*schema.Message, float64, error) {
 	scope := scope(c.name)
 	known, err := a.backend.Task().Retrieve(ctx, &task.RetrieveRequest{Scope: scope, Query: c.task(1, 1), TopK: topK})
@@ -304,8 +302,7 @@ func (a *agent) learn(ctx context.Context, c *cellar) ([]*schema.Message, float6
 	return said, v.score, err
 }
 
-// retry has attempts of which each knows what those before it taught: that stays if one
-// succeeds.
+// retry makes attempts that know the lessons of the ones before: these stay if one succeeds.
 func (a *agent) retry(ctx context.Context, c *cellar, r *result) error {
 	bare := &agent{arm: a.arm} // Retry brings the memories
 	_, err := a.backend.Task().Retry(ctx, &task.RetryRequest{

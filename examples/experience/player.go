@@ -18,12 +18,12 @@ import (
 	"github.com/einomem/einomem/examples/demomodel"
 )
 
-// player returns the model that plays. All that it knows stands in the messages that it is
-// given. It goes the shortest way that it knows. Memories and the instruction change where it goes and how it calls tools; it
-// takes them for what they say, right or wrong.
+// player returns the model that plays. It knows only its messages, and goes the shortest way that
+// it knows. Memories and the instruction change its way and its calls of tools; it believes them,
+// right or wrong.
 func player() *demomodel.Model { return &demomodel.Model{Answer: nextCall} }
 
-// nextCall returns the next call, or, when the attempt is over, a last word.
+// nextCall returns the next call, or, at the end of the attempt, a last word.
 func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error) {
 	s := read(in)
 	for _, t := range tools {
@@ -39,24 +39,24 @@ func nextCall(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, 
 	return demomodel.Call(fmt.Sprintf("call-%08x-%d", hash(s.task)>>32, len(in)), tool, json.RawMessage(arguments)), nil
 }
 
-// scene is what the messages of an attempt say.
+// scene is the contents of an attempt's messages.
 type scene struct {
 	task, house    string
 	width, height  int
 	colour         string // of the door
 	at             point
 	key, door, out point
-	seen           map[point]string // what a place looks like
-	stood          map[string]int   // how often ground of a sort was stood on without harm
-	inspected      map[point]bool   // whether the ground would hold
-	failed         map[string]bool  // the arguments of calls that failed: no two tools have the same
+	seen           map[point]string // the looks of places
+	stood          map[string]int   // how often ground of a sort held a step
+	inspected      map[point]bool   // whether the ground held in an inspection
+	failed         map[string]bool  // the arguments of failed calls: each tool has its own
 	events         map[string]bool  // that happened
 	over           bool
 
-	// What texts say is to be done, in sentences that the player understands.
+	// Advice in texts, in sentences that the player understands.
 	avoid, hold map[string]bool // sorts of ground
 	forms       []int           // of the colour of the door
-	careful     bool            // inspect ground of a sort that is new
+	careful     bool            // inspect new sorts of ground
 }
 
 func newScene() *scene {
@@ -66,10 +66,10 @@ func newScene() *scene {
 	}
 }
 
-// read returns what messages say.
+// read returns the contents of messages.
 func read(messages []*schema.Message) *scene {
 	s := newScene()
-	for _, m := range messages { // what is known may stand in front of the task
+	for _, m := range messages { // memories may stand in front of the task
 		var name string
 		if n, _ := fmt.Sscanf(m.Content, taskFormat, &s.house, &name, &s.width, &s.height, &s.at.X, &s.at.Y, &s.key.X, &s.key.Y,
 			&s.colour, &s.door.X, &s.door.Y, &s.out.X, &s.out.Y); n == 13 {
@@ -101,7 +101,7 @@ var (
 	below       = regexp.MustCompile(`below (\w+)`)
 )
 
-// heed reads what memories, the instruction or a tool's description say.
+// heed reads advice of memories, the instruction or a tool's description.
 func (s *scene) heed(text string) {
 	for line := range strings.Lines(strings.ReplaceAll(strings.ToLower(text), "\n  experience:", "")) {
 		if m := below.FindStringSubmatch(line); m == nil || m[1] == s.house || s.house == "" { // else it is about another house
@@ -125,7 +125,7 @@ func (s *scene) heedLine(text string) {
 	s.careful = s.careful || strings.Contains(text, "inspect ground of a sort that you have not stood on")
 }
 
-// result reads what a tool answered.
+// result reads the answer of a tool.
 func (s *scene) result(arguments, text string) {
 	s.failed[arguments] = strings.HasPrefix(text, failure)
 	s.over = s.over || strings.Contains(text, "It is over.")
@@ -134,7 +134,7 @@ func (s *scene) result(arguments, text string) {
 		return
 	}
 	s.at = v.At
-	if v.Near != nil { // else the visitor fell, or is where it was
+	if v.Near != nil { // else the visitor fell, or is still in its place
 		for _, word := range sorts(s.seen[s.at]) {
 			s.stood[word]++
 		}
@@ -148,8 +148,8 @@ func (s *scene) result(arguments, text string) {
 	}
 }
 
-// next returns the tool to call now, and its arguments: what leads to the key, then to the
-// door, then to the exit.
+// next returns the tool to call now, and its arguments: towards the key, then the door, then the
+// exit.
 func (s *scene) next() (tool, arguments string) {
 	goal := s.out
 	switch {
@@ -184,16 +184,16 @@ func (s *scene) openDoor() (arguments string) {
 	return arguments
 }
 
-// strange reports whether ground is of a sort that was neither stood on nor said to hold.
+// strange reports whether ground is of a new sort, which neither a step nor advice has shown to
+// hold.
 func (s *scene) strange(p point) bool {
 	_, inspected := s.inspected[p]
 	return !inspected && slices.ContainsFunc(sorts(s.seen[p]), func(w string) bool { return s.stood[w] == 0 && !s.hold[w] })
 }
 
-// cost is what it takes to go to a place, 0 where that is impossible. A place not seen yet is a
-// little dearer than what was seen to be ground, and what advice warns of is the last resort.
-// Ground that is known to hold is not warned of: one step on it without harm says more than a
-// suspicion.
+// cost is the cost of going to a place, 0 if that is impossible. An unseen place is a little dearer
+// than ground, and a place that advice warns of is the last resort. Ground that held a step is safe
+// in spite of warnings: one step says more than a suspicion.
 func (s *scene) cost(p point) int {
 	held, inspected := s.inspected[p]
 	sight, seen := s.seen[p]

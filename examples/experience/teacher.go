@@ -18,22 +18,22 @@ import (
 	"github.com/einomem/einomem/examples/demomodel"
 )
 
-// teacher returns the model that learns, which answers what reme asks of a model. It reads
-// the attempts and the calls that it is shown, and nothing else:
+// teacher returns the model that learns, which answers the questions of reme. It reads only the
+// attempts and the calls of its prompt:
 //
-//   - When an attempt ended as a place was reached, what the place was said to be like
-//     is suspect, less what was stood on in the same attempt without harm.
-//   - What was stood on without harm holds.
-//   - Of lessons that contradict each other it keeps what held.
-//   - When calls of a tool with some values of its argument worked and with others
-//     failed, it says how the former are written.
+//   - If an attempt ended on reaching a place, the qualities of the place are suspect, less
+//     the ones on which it stood unharmed before.
+//   - Ground on which it stood unharmed holds.
+//   - Of contradicting lessons it keeps the ones about ground that held.
+//   - If calls of a tool with some values of its argument worked and others failed, it says
+//     how the former are written.
 //
 // It may be wrong: of two suspects one is innocent.
 func teacher() *demomodel.Model { return &demomodel.Model{Answer: teach} }
 
 type object = map[string]any
 
-// answers are what the teacher can be asked, by the tool that the answer is given by.
+// answers are the answers of the teacher, by the tools that take them.
 var answers = map[string]func(prompt string) object{
 	"extract_experiences": experiences,
 	"write_skill":         skill,
@@ -42,7 +42,7 @@ var answers = map[string]func(prompt string) object{
 	"tool_guideline":      guideline,
 }
 
-// teach answers by the tool that it is offered.
+// teach answers by the tool in the call.
 func teach(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, error) {
 	for _, t := range tools {
 		if answer := answers[t.Name]; answer != nil {
@@ -52,14 +52,14 @@ func teach(in []*schema.Message, tools []*schema.ToolInfo) (*schema.Message, err
 	return nil, fmt.Errorf("%w: the teacher is offered no tool that it can answer by", backends.ErrInvalid)
 }
 
-// experiences answers what an attempt teaches: what to suspect first, then what held, the
-// ground that was stood on most first. Each answer of a tool stands on a line.
+// experiences answers the lessons of an attempt: suspects first, then ground that held, the most
+// trodden first. Each answer of a tool stands on a line.
 func experiences(prompt string) object {
 	s := newScene()
 	for line := range strings.SplitSeq(prompt, "\n") {
 		s.result("", strings.TrimSpace(line))
 	}
-	delete(s.stood, "plain") // is no quality
+	delete(s.stood, "plain") // it is the lack of a quality
 	out := []object{}
 	for _, q := range sorts(s.seen[s.at]) {
 		if s.over && q != "plain" && s.stood[q] == 0 {
@@ -79,7 +79,7 @@ var (
 	colourIn   = regexp.MustCompile(`"colour":\s*"(\w+)"`)
 )
 
-// houseIn returns the house that a text is about, the first that it names.
+// houseIn returns the first house that a text names.
 func houseIn(text string) string {
 	if m := houseNamed.FindStringSubmatch(text); m != nil {
 		return m[1]
@@ -87,7 +87,7 @@ func houseIn(text string) string {
 	return "some house"
 }
 
-// experience is one thing that an attempt teaches, in the fields by which reme asks for it.
+// experience is one lesson of an attempt, in the fields of reme's question.
 func experience(house, quality string, holds bool) object {
 	text := "Do not step on " + quality + " ground: it gave way under an attempt, which ended there. Go around it."
 	if holds {
@@ -99,8 +99,8 @@ func experience(house, quality string, holds bool) object {
 	}
 }
 
-// skill answers how cellars below the house of the task are left: what the experiences of that
-// house warn of, less what held, and how the calls that worked were written.
+// skill answers how to leave cellars below the house of the task: the warnings of that house's
+// experiences, less ground that held, and the form of the calls that worked.
 func skill(prompt string) object {
 	house, advice, form := houseIn(prompt), newScene(), ""
 	for block := range strings.SplitSeq(prompt, "experience ") {
@@ -109,14 +109,14 @@ func skill(prompt string) object {
 		}
 	}
 	maps.DeleteFunc(advice.avoid, func(q string, _ bool) bool { return advice.hold[q] })
-	if calls := colourIn.FindAllStringSubmatch(prompt, -1); len(calls) > 0 { // the last of an attempt that succeeded opened the door
+	if calls := colourIn.FindAllStringSubmatch(prompt, -1); len(calls) > 0 { // the last of a successful attempt opened the door
 		form = formOf(calls[len(calls)-1][1:], nil)
 	}
 	s := procedure(house, slices.Sorted(maps.Keys(advice.avoid)), form)
 	return object{"name": s.Name, "when_to_use": s.WhenToUse, "steps": s.Steps, "tools": s.Tools}
 }
 
-// procedure is how cellars below a house are left.
+// procedure is the way out of cellars below a house.
 func procedure(house string, avoid []string, form string) *task.Skill {
 	s := &task.Skill{
 		Name: "leave cellars below " + house, WhenToUse: "finding the way out of a cellar below " + house, Tools: []string{"move", "open_door"},
@@ -131,8 +131,8 @@ func procedure(house string, avoid []string, form string) *task.Skill {
 	return s
 }
 
-// contradictions answers which lessons contradict each other: what is said to give way and was
-// walked on, held.
+// contradictions answers which lessons contradict each other: ground that was walked on held,
+// whatever the suspicion.
 func contradictions(prompt string) object {
 	type lesson struct {
 		Index int
@@ -157,8 +157,8 @@ func contradictions(prompt string) object {
 	return object{"operations": out}
 }
 
-// judgements answers that an attempt bears out what it taught: the candidates stand under
-// headings with their numbers.
+// judgements answers that an attempt bears out its lessons: the candidates stand under headings
+// with their numbers.
 func judgements(prompt string) object {
 	out := []object{}
 	for n := range strings.Count(prompt, "\ncandidate ") {
@@ -167,9 +167,9 @@ func judgements(prompt string) object {
 	return object{"judgements": out}
 }
 
-// guideline answers how a tool is best called: it says how the values of its argument that
-// worked are written and those that failed are not. No tool here has two arguments. Each call
-// stands on a line, with the score that reme gave it.
+// guideline answers how to call a tool: in the form of the argument's values that worked, unless
+// failed ones share it. Each tool here has one argument. Each call stands on a line, with the score
+// that reme gave it.
 func guideline(prompt string) object {
 	tool, argument := "", ""
 	words := map[bool][]string{} // by whether the call worked
@@ -179,7 +179,7 @@ func guideline(prompt string) object {
 			Input map[string]string
 			Score float64
 		}
-		_ = json.Unmarshal([]byte(line), &c) // a line that is no call has no input
+		_ = json.Unmarshal([]byte(line), &c) // any other line has an empty input
 		for name, word := range c.Input {
 			tool, argument = c.Tool, name
 			words[c.Score == 1] = append(words[c.Score == 1], word)
@@ -192,7 +192,7 @@ func guideline(prompt string) object {
 	return object{"guideline": text}
 }
 
-// formOf names the form of all words that worked and of none that failed, or returns "".
+// formOf names the form that all working words share and all failed words lack, or returns "".
 func formOf(worked, failed []string) string {
 	for _, f := range slices.Backward(forms) {
 		written := func(word string) bool { return f.write(strings.ToLower(word)) == word }

@@ -25,18 +25,17 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-// scope is whose session it is: the second process finds it by these names.
+// scope is the scope of the session: the second process finds it by these names.
 var scope = middleware.Scope{UserID: "ann", AgentID: "clerk", SessionID: "reports"}
 
-// readReport is the name of the tool that the clerk reads by.
+// readReport is the name of the clerk's tool to read.
 const readReport = "read_report"
 
 const instruction = "You are a careful clerk. Reports that you have read may have left your context: " +
 	"search them with grep_working_memory before you say that you do not know."
 
-// ask opens the memory in a file, has one turn with an agent that can read reports,
-// and closes everything again. All that makes the agent outlive its window is
-// Config.Window.
+// ask opens the memory in a file, has one turn with an agent that can read reports, and closes
+// everything again. Config.Window alone makes the agent outlive its window.
 func (t *tour) ask(ctx context.Context, text string) (answer string, err error) {
 	fmt.Fprintf(t.out, "\nUser:  %s\n", text)
 	file, err := sqlitestore.Open(ctx, t.file, nil)
@@ -52,7 +51,7 @@ func (t *tour) ask(ctx context.Context, text string) (answer string, err error) 
 	t.calls = 0
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend,
-		Mode:    modes.AgentControl, // what was read is no fact about the user
+		Mode:    modes.AgentControl, // a report is not a fact about the user
 		Window:  &window.Config{Budget: compaction.Budget{Window: t.window}, Model: t.summaries, OnFit: t.shrunk},
 	})
 	if err != nil {
@@ -92,7 +91,7 @@ func (c *corpus) tool() (tool.BaseTool, error) {
 	})
 }
 
-// shrunk is the window's OnFit: it prints before which calls of a turn the context shrank, and
+// shrunk is the window's OnFit: it prints the calls of a turn before which the context shrank, and
 // how full it is. An agent makes one call at a time.
 func (t *tour) shrunk(_ context.Context, _ backends.Scope, r *compaction.Result) {
 	t.calls++
@@ -108,16 +107,16 @@ func (t *tour) shrunk(_ context.Context, _ backends.Scope, r *compaction.Result)
 	}
 }
 
-// corpus is a pile of made-up reports that no window holds.
+// corpus is a pile of made-up reports, larger than any window.
 type corpus struct {
 	reports   []string
 	questions []question
 }
 
-// question is one that the reports answer, in one place.
+// question is a question with its answer in one place of the reports.
 type question struct {
 	where  int    // the report's number
-	fact   string // what it says
+	fact   string // its text
 	ask    string
 	answer string // what an answer must contain
 }

@@ -1,18 +1,17 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Longtask shows an agent with a small window that reads many times what fits in
-// it, and still answers from what it has read:
+// Longtask shows an agent with a small window that reads many times its size, and still answers
+// from its reading:
 //
 //	go run ./examples/longtask
 //
-// It reads a pile of made-up reports one by one. What does not fit leaves the
-// context for the session's archives; then the process forgets everything, opens
-// the same file again, and answers questions by searching what left. The size of
-// the context is printed call by call.
+// It reads a pile of made-up reports one by one. Surplus reports leave the context for the
+// session's archives. Then the process forgets everything, opens the same file again, and answers
+// questions by searching the archives. It prints the size of the context call by call.
 //
-// OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) has it talk to that model;
-// without a key a small built-in one answers.
+// OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL) choose a model; without a key a small built-in
+// one answers.
 package main
 
 import (
@@ -47,14 +46,14 @@ type tour struct {
 	window    int // the model's, in tokens
 	corpus    *corpus
 	out       io.Writer
-	file      string // where the memory is
+	file      string // the file of the memory
 	answers   model.ToolCallingChatModel
-	summaries model.BaseChatModel // nil: nothing is summarised
+	summaries model.BaseChatModel // nil: summaries are off
 	largest   int                 // tokens in a context
 	calls     int                 // of the model, in this turn
 }
 
-// run reads everything in one process, as it were, and asks in the next.
+// run reads everything in one process, so to speak, and asks in the next.
 func (t *tour) run(ctx context.Context, stderr io.Writer) error {
 	models := &mem0.Config{}
 	var err error

@@ -32,17 +32,17 @@ import (
 type call struct {
 	*cli.Command // its flags and arguments
 
-	scope backends.Scope      // names whose alone
+	scope backends.Scope      // names only the owner
 	whose *backends.Partition // nil: the whole namespace
 
 	db     store.Store
 	ranker *recall.Ranker // finds memories of all kinds, by words
 	reme   *reme.Backend  // has their histories, and ReMe's libraries
 
-	traces  map[string]int // that verify found, by their places
+	traces  map[string]int // of verify, by their places
 	outside []string       // of the receipt of verify
 
-	out   *bufio.Writer // keeps the error of a write until it is flushed
+	out   *bufio.Writer // keeps the error of a write until the flush
 	table *tabwriter.Writer
 	rows  int // of the table
 }
@@ -83,7 +83,7 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	return errors.Join(c.run(ctx, x), x.table.Flush(), x.out.Flush())
 }
 
-// name reads from the flags whom the command is about, if it is one.
+// name reads the owner of the memories from the flags, if they name one.
 func (c *call) name() (err error) {
 	c.scope = backends.Scope{Namespace: c.String("namespace"), UserID: c.String("user"), AgentID: c.String("agent"), Workspace: c.String("workspace")}
 	for _, kind := range []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace} {
@@ -102,7 +102,7 @@ func (c *call) name() (err error) {
 	return nil
 }
 
-// open opens a store. A file that does not exist is an error, unless it may be created.
+// open opens a store. A missing file is an error, unless create is set.
 func open(ctx context.Context, at string, create bool) (store.Store, error) {
 	if strings.Contains(at, "://") {
 		return redisstore.Open(ctx, at, nil)
@@ -113,7 +113,7 @@ func open(ctx context.Context, at string, create bool) (store.Store, error) {
 	return sqlitestore.Open(ctx, at, nil)
 }
 
-// kinds are those that were asked for; none means all.
+// kinds returns the requested kinds; an empty list means all.
 func (c *call) kinds() (out []backends.Kind) {
 	for _, k := range c.StringSlice("kind") {
 		out = append(out, backends.Kind(k))
@@ -121,7 +121,7 @@ func (c *call) kinds() (out []backends.Kind) {
 	return out
 }
 
-// each calls do for the partition that is named, else for all of the namespace.
+// each calls do for the named partition, else for all of the namespace.
 func (c *call) each(ctx context.Context, do func(backends.Partition) error) error {
 	all := []backends.Partition{}
 	if c.whose != nil {
@@ -145,7 +145,7 @@ func (c *call) each(ctx context.Context, do func(backends.Partition) error) erro
 	return nil
 }
 
-// bar shows on a terminal how far long work is; total is -1 where that is not known.
+// bar shows the progress of long work on a terminal; total is -1 if unknown.
 func (c *call) bar(total int) *progressbar.ProgressBar {
 	f, ok := c.Root().ErrWriter.(*os.File)
 	return progressbar.NewOptions(total, progressbar.OptionSetWriter(c.Root().ErrWriter), progressbar.OptionSetDescription(c.Name),
@@ -164,7 +164,7 @@ func (c *call) print(value any, err error) error {
 	return e.Encode(value)
 }
 
-// row prints a line of a table: the value where JSON is wanted, else the cells, below the heads.
+// row prints a line of a table: the value for JSON, else the cells, below the heads.
 func (c *call) row(heads string, value any, cells ...any) {
 	if c.Bool("json") {
 		_ = c.print(value, nil) // out keeps the error
@@ -183,7 +183,7 @@ func (c *call) row(heads string, value any, cells ...any) {
 	fmt.Fprintln(c.table, strings.Join(texts, "\t"))
 }
 
-// line is a text on one line, without what a terminal would carry out instead of showing it.
+// line is a text on one line, free of characters that a terminal would carry out.
 func line(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

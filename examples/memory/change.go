@@ -18,7 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
-// forget erases what is held of one, or the part of it that the flags name.
+// forget erases all data of an owner, or the part of it that the flags name.
 func forget(ctx context.Context, c *call) error {
 	if !c.Bool("yes") {
 		return usage("nothing was forgotten of %s: see stats, and repeat the command with -yes", where(*c.whose))
@@ -50,7 +50,7 @@ func compact(ctx context.Context, c *call) error {
 	return c.print(map[string]any{"compacted": c.String("store")}, file.Compact(ctx))
 }
 
-// remove deletes a memory, or erases it with what was said.
+// remove deletes a memory, or erases it with its turn.
 func remove(ctx context.Context, c *call) error {
 	r := &backends.DeleteRequest{ID: c.Args().First(), Erase: c.Bool("erase")}
 	if !c.Bool("yes") {
@@ -59,7 +59,7 @@ func remove(ctx context.Context, c *call) error {
 	return c.print(map[string]any{"deleted": r.ID, "erased": r.Erase}, c.reme.Keeper().Delete(ctx, *c.whose, r))
 }
 
-// rollBack takes back what a session, messages or a source taught, or lists it.
+// rollBack takes back the memories from a session, messages or a source, or lists them.
 func rollBack(ctx context.Context, c *call) error {
 	r := &backends.RollbackRequest{Messages: c.StringSlice("message"), Source: c.String("source"), Since: c.Timestamp("since"), DryRun: !c.Bool("yes")}
 	if c.IsSet("session") {
@@ -78,11 +78,11 @@ func rollBack(ctx context.Context, c *call) error {
 	return c.print(map[string]any{"dry_run": r.DryRun, "memories": len(report.Items), "conflicts": len(report.Conflicts)}, nil)
 }
 
-// newFile is how a file is opened to be written: one that is there stays.
+// newFile is the mode of a file to write: it must be new.
 const newFile = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 
-// file opens the file that an argument names, which its owner alone can read if it is new, and
-// prints what use returns.
+// file opens the file that an argument names, and prints the result of use. Only its owner can read
+// a new file.
 func (c *call) file(argument, mode int, use func(*os.File) (any, error)) error {
 	f, err := os.OpenFile(c.Args().Get(argument), mode, 0o600)
 	if err != nil {
@@ -92,12 +92,12 @@ func (c *call) file(argument, mode int, use func(*os.File) (any, error)) error {
 	return c.print(done, errors.Join(err, f.Close()))
 }
 
-// export writes what is held of one.
+// export writes all data of an owner.
 func export(ctx context.Context, c *call) error {
 	return c.file(0, newFile, func(f *os.File) (any, error) { return store.Export(ctx, c.db, *c.whose, f) })
 }
 
-// importFile reads what export wrote.
+// importFile reads the output of export.
 func importFile(ctx context.Context, c *call) error {
 	o := &store.ImportOptions{Learn: c.Bool("learn"), MaxLine: 1 << 30} // the file is the operator's own
 	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, backends.Partition{}, f, o) })
@@ -120,7 +120,7 @@ func transfer(ctx context.Context, c *call) (err error) {
 	})
 }
 
-// retain erases what a rule does not keep, or in a dry run says what that is.
+// retain erases memories beyond a rule, or lists them in a dry run.
 func retain(ctx context.Context, c *call) error {
 	if c.Bool("dry-run") == c.Bool("yes") {
 		return usage("retain: either -dry-run, or -yes to erase")
@@ -144,7 +144,7 @@ func retain(ctx context.Context, c *call) error {
 	return c.print(report, errors.Join(err, b.Close(ctx)))
 }
 
-// check reads everything, prints what is damaged or missing, and fails if there is any.
+// check reads everything, prints damaged and missing parts, and fails if there are any.
 func check(ctx context.Context, c *call) error {
 	count := 0
 	if file, ok := c.db.(*sqlitestore.Store); ok {
@@ -162,7 +162,7 @@ func check(ctx context.Context, c *call) error {
 	return c.print(map[string]int{"findings": 0}, err)
 }
 
-// findings prints what was found in a partition, an error among them, and returns how much.
+// findings prints the findings in a partition, an error among them, and returns their number.
 func (c *call) findings(heads string, p backends.Partition, found []string, err error) int {
 	if err != nil {
 		found = append(found, err.Error())
@@ -173,7 +173,7 @@ func (c *call) findings(heads string, p backends.Partition, found []string, err 
 	return len(found)
 }
 
-// inspect reads what a partition holds, and has a Redis server check what it derives.
+// inspect reads the data of a partition, and lets a Redis server check its derived data.
 func inspect(ctx context.Context, c *call, p backends.Partition) (found []string, err error) {
 	if db, ok := c.db.(*redisstore.Store); ok {
 		if found, err = db.Check(ctx, p); err != nil {
@@ -194,7 +194,7 @@ func inspect(ctx context.Context, c *call, p backends.Partition) (found []string
 	return found, err
 }
 
-// reindex has a Redis server rebuild what it derives, and prints what was wrong.
+// reindex lets a Redis server rebuild its derived data, and prints the errors in it.
 func reindex(ctx context.Context, c *call) error {
 	db, ok := c.db.(*redisstore.Store)
 	if !ok {

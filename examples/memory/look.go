@@ -15,25 +15,25 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// holds reports whether a memory holds now.
+// holds reports whether a memory is current.
 func holds(m *backends.Memory) bool { return m.Active() && !m.Expired(backends.SystemClock()) }
 
-// text is the begin of what a memory says, in a table.
+// text is the beginning of a memory's text, in a table.
 func text(m *backends.Memory) string { return short(strings.TrimPrefix(m.WhenToUse+": "+m.Text, ": ")) }
 
 func short(text string) string { return fmt.Sprintf("%.100s", line(text)) }
 
-// holding counts what a partition holds.
+// holding counts the data of a partition.
 type holding struct {
 	backends.Partition
 	Hold     int   `json:"hold"`  // memories
-	Ended    int   `json:"ended"` // those that were superseded, retracted or expired
+	Ended    int   `json:"ended"` // superseded, retracted and expired ones
 	Sessions int   `json:"sessions"`
 	Messages int64 `json:"messages"`
-	Unlearnt int64 `json:"unlearnt"` // messages that wait to be learnt from
+	Unlearnt int64 `json:"unlearnt"` // messages that are still to be learnt
 }
 
-// stats counts what is held of whom.
+// stats counts the data of each owner.
 func stats(ctx context.Context, c *call) error {
 	return c.each(ctx, func(p backends.Partition) error {
 		h := &holding{Partition: p}
@@ -59,7 +59,7 @@ func stats(ctx context.Context, c *call) error {
 	})
 }
 
-// list lists partitions, or what one of them holds.
+// list lists partitions, or the data of one.
 func list(ctx context.Context, c *call) error {
 	switch {
 	case c.whose == nil && (c.IsSet("session") || c.Bool("sessions") || c.IsSet("kind") || c.Bool("all")):
@@ -117,7 +117,7 @@ func (c *call) messages(ctx context.Context, p backends.Partition, session strin
 	}
 }
 
-// show prints a memory, also one that expired.
+// show prints a memory, also an expired one.
 func show(ctx context.Context, c *call) error {
 	id := c.Args().First()
 	found, err := c.db.Get(ctx, *c.whose, id)
@@ -141,7 +141,7 @@ func search(ctx context.Context, c *call) error {
 	return nil
 }
 
-// history prints what became of a memory, of those that it replaced, and those that replaced it.
+// history prints the events of a memory, of its predecessors and of its successors.
 func history(ctx context.Context, c *call) error {
 	events, err := c.reme.History(ctx, &backends.HistoryRequest{Scope: c.scope, ID: c.Args().First()})
 	for _, e := range events {
@@ -150,15 +150,15 @@ func history(ctx context.Context, c *call) error {
 	return err
 }
 
-// finding is what is wrong with a memory, or with what a store keeps.
+// finding is a fault of a memory, or of a store's data.
 type finding struct {
 	backends.Partition
 	ID      string `json:"memory,omitempty"`
 	Finding string `json:"finding"`
 }
 
-// audit prints memories that hold and say nothing, or what another of the kind says, case and
-// punctuation aside; and facts that name neither messages nor an author.
+// audit prints current memories that are empty, or repeat another of the kind, case and punctuation
+// aside. It also prints facts that name neither messages nor an author.
 func audit(ctx context.Context, c *call) error {
 	mark := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 	return c.each(ctx, func(p backends.Partition) error {

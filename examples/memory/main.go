@@ -1,43 +1,43 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory operates what agents remember, in an SQLite file or on a Redis server. It needs no
-// model: searches rank by words.
+// Memory operates the memories of agents, in an SQLite file or on a Redis server. It works without
+// a model: searches rank by words.
 //
 //	go run ./examples/memory [-store FILE|URL] [-json] COMMAND
 //
-// Whose memories a command is about say -user, -agent or -workspace, in a -namespace.
+// The flags -user, -agent or -workspace, in a -namespace, name the owner of the memories.
 //
-//	stats             how much is held of whom
-//	list              users, agents and workspaces; of one of them the memories, its
+//	stats             counts of each owner's data
+//	list              users, agents and workspaces; for one of them the memories, its
 //	                  -sessions, or the messages of a -session
 //	show ID           a memory with all its fields
 //	search QUERY      the memories that answer a query, best first
-//	history ID        what became of a memory, and of those that it replaced
-//	audit             duplicates, memories without words, and facts without a source
-//	delete ID         deletes a memory; with -erase also its history, and what was said
+//	history ID        the events of a memory, and of its predecessors
+//	audit             duplicates, empty memories, and facts that lack a source
+//	delete ID         deletes a memory; with -erase also its history, and its turn
 //	forget            erases a user, agent or workspace; of a user also a -session, a
-//	                  -message, or what was said between -from and -to; -receipt FILE
+//	                  -message, or messages between -from and -to; -receipt FILE
 //	                  keeps the receipt
-//	verify            whether anything is left of somebody who was forgotten: in the bytes of
-//	                  the store, its "-wal" and every -folder; -receipt FILE, -marker TEXT
+//	verify            traces of somebody who was forgotten: in the bytes of the store,
+//	                  its "-wal" and every -folder; -receipt FILE, -marker TEXT
 //	compact           gives the unused room of an SQLite file back
-//	export FILE       writes all that is held of one, a JSON object a line, into a new file
-//	import FILE       reads what export wrote, into any store
+//	export FILE       writes all data of an owner, a JSON object a line, into a new file
+//	import FILE       reads the output of export, into any store
 //	reflect           what tidying would do with the memories of one: -yes does it, -plan FILE
-//	                  does what a plan says that -json printed, -undo PLAN takes it back. A model
-//	                  is asked where OPENAI_API_KEY is set
-//	retain            erases what a rule does not keep, such as -older-than 90 days;
-//	                  -dry-run says what would go
-//	check             reads everything, and says what is damaged or missing
-//	reindex           rebuilds what a Redis server derives
+//	                  carries out a plan that -json printed, -undo PLAN takes it back. It
+//	                  calls a model if OPENAI_API_KEY is set
+//	retain            erases memories beyond a rule, such as -older-than 90 days;
+//	                  -dry-run lists them
+//	check             reads everything, and prints damaged and missing parts
+//	reindex           rebuilds the derived data of a Redis server
 //	transfer FROM TO  copies a namespace, or one partition of it, to another store
 //	library ...       ReMe's libraries: load, dump, copy; forget -workspace erases one
 //
 // Flags stand before or after the command; "go run ./examples/memory forget -help" lists them.
-// What erases asks for -yes. Answers are tables, or one JSON object; with -json all are JSON,
-// one object a line. The exit code is 1 for what failed, and 2 for a wrong command line. The
-// lines found before an error are printed all the same. Progress is shown on a terminal alone.
+// Commands that erase ask for -yes. Answers are tables, or one JSON object; with -json all are
+// JSON, one object a line. The exit code is 1 for a failure, and 2 for a wrong command line. Lines
+// before an error are printed all the same. Progress appears on a terminal alone.
 //
 //	$ export EINOMEM_STORE=memory.db
 //	$ go run ./examples/quickstart -db memory.db -user ann -say "I am allergic to peanuts."
@@ -53,7 +53,7 @@
 //	{"partition":{"namespace":"default","kind":"user","id":"ann"},"memories":2,"sessions":1,"messages":2, ...}
 //	$ go run ./examples/memory -store redis://localhost:6379 import ann.jsonl
 //
-// Where to look: commands has all of them, and call.go what they share.
+// Start with commands, the list of all, and call.go, their common part.
 package main
 
 import (
@@ -102,16 +102,16 @@ type command struct {
 	flags             []cli.Flag
 }
 
-// whom says whether a command is about one user, agent or workspace.
+// whom says whether a command takes one user, agent or workspace.
 type whom int
 
 const (
-	all     whom = iota // the namespace: none is named
-	anyone              // the namespace, or the one that is named
-	someone             // the one that is named
+	all     whom = iota // the namespace alone
+	anyone              // the namespace, or a named one
+	someone             // a named one
 )
 
-// commands are those of the program, in the order of its help.
+// commands are the commands of the program, in the order of its help.
 func commands() []command {
 	yes := &cli.BoolFlag{Name: "yes", Usage: "erase it"}
 	ended := &cli.BoolFlag{Name: "all", Usage: "also what was superseded, retracted or expired"}
@@ -161,7 +161,7 @@ func commands() []command {
 	}
 }
 
-// libraryCommands are those of ReMe's libraries.
+// libraryCommands are the commands of ReMe's libraries.
 func libraryCommands() []command {
 	merge := []cli.Flag{&cli.BoolFlag{Name: "merge", Usage: "keep what is there"}}
 	return []command{

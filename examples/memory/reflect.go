@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/reflection"
 )
 
-// tidy prints what tidying would do, does it, or takes it back.
+// tidy prints the plan of a tidying, carries it out, or takes it back.
 func tidy(ctx context.Context, c *call) (err error) {
 	facts, err := mem0.New(ctx, &mem0.Config{Store: c.db})
 	if err != nil {
@@ -50,7 +50,7 @@ func tidy(ctx context.Context, c *call) (err error) {
 	return c.print(r.Apply(ctx, plan, false))
 }
 
-// plan returns the plan in the file that the flags name, which has to be about the same person, or
+// plan returns the plan in the file that the flags name, which has to be of the same owner, or
 // drafts one.
 func (c *call) plan(ctx context.Context, r *reflection.Reflector) (*reflection.Plan, error) {
 	file := c.String("plan")

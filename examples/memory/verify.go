@@ -24,7 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// verifyFlags are those of the command verify.
+// verifyFlags are the flags of the command verify.
 func verifyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "receipt", Usage: "the receipt of their forgetting, in this `FILE`"},
@@ -34,8 +34,8 @@ func verifyFlags() []cli.Flag {
 	}
 }
 
-// verify says where anything is left of somebody who was forgotten. What was scanned before the
-// store was opened is in c.traces: see carryOut.
+// verify prints the traces of a forgotten person. c.traces has the result of the scan before the
+// opening of the store: see carryOut.
 func verify(ctx context.Context, c *call) error {
 	n, err := store.Export(ctx, c.db, *c.whose, io.Discard)
 	if err != nil {
@@ -54,8 +54,8 @@ func verify(ctx context.Context, c *call) error {
 	return nil
 }
 
-// scan looks for a person in the raw bytes of the store and of folders. It runs before the store
-// is opened, which may move bytes.
+// scan looks for a person in the raw bytes of the store and of folders. It runs before the opening
+// of the store, which may move bytes.
 func (c *call) scan(ctx context.Context, at string) error {
 	c.traces = map[string]int{}
 	words, err := c.markers()
@@ -87,8 +87,8 @@ func (c *call) scan(ctx context.Context, at string) error {
 	return err
 }
 
-// markers are what is looked for: the person's id as JSON has it, and the texts that were asked
-// for, as they are and as JSON has them.
+// markers are the texts to look for: the person's id as JSON has it, and the texts of the flags,
+// raw and as JSON has them.
 func (c *call) markers() ([][]byte, error) {
 	quoted := func(s string) []byte {
 		b, _ := json.Marshal(s) // a text is JSON
@@ -124,7 +124,7 @@ func (c *call) markers() ([][]byte, error) {
 	return words, nil
 }
 
-// note counts the words in what was found at a place.
+// note counts the words in the text of a place.
 func (c *call) note(at string, text []byte, words [][]byte) {
 	seen := map[string]bool{}
 	for _, word := range words {
@@ -142,8 +142,8 @@ func (c *call) scanFile(file string, words [][]byte) error {
 	return err
 }
 
-// scanRedis reads all keys of a server and what they hold. The key that says when somebody was
-// forgotten has their name, and nothing else.
+// scanRedis reads all keys of a server and their values. The key with the time of somebody's
+// forgetting has only their name.
 func (c *call) scanRedis(ctx context.Context, at string, words [][]byte) error {
 	o, err := redis.ParseURL(at)
 	if err != nil {

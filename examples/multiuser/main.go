@@ -1,24 +1,23 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Multiuser is a chat server whose users each have a memory of their own. One
-// store, one backend and one middleware serve them all; whose memory a request
-// has follows from its scope, and nothing that a user or a model writes changes
-// that.
+// Multiuser is a chat server whose users each have a memory of their own. One store, one backend
+// and one middleware serve them all. The scope alone decides whose memory a request has, whatever a
+// user or a model writes.
 //
 //	go run ./examples/multiuser -db memory.db
 //	curl localhost:8080/chat -H 'X-User: ann' -d 'I am allergic to peanuts.'
 //	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
 //	curl localhost:8080/chat -H 'X-User: bob' -d 'What am I allergic to?'
 //
-// http://localhost:8080 is a page that shows, to this machine alone, what is remembered of
-// whom, and what the last answers were shown of it.
+// http://localhost:8080 is a page for this machine alone. It shows each user's memories, and the
+// notes of the last answers.
 //
-// With -db redis://localhost:6379/0, of Redis 6.2 or later or of Valkey, any number of such
-// servers share the memory; examples/memory forgets users and says what is stored.
+// With -db redis://localhost:6379/0, of Redis 6.2 or later or of Valkey, any number of such servers
+// share the memory; examples/memory forgets users and shows the stored data.
 //
-// The answer is streamed as plain text. OPENAI_API_KEY (and OPENAI_BASE_URL,
-// OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) choose a real model.
+// The answer comes as a stream of plain text. OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL,
+// OPENAI_EMBEDDING_MODEL) choose a real model.
 package main
 
 import (
@@ -47,8 +46,8 @@ import (
 	"github.com/einomem/einomem/toolkit/rest"
 )
 
-// grace is how long running requests, and learning from them, may still take when
-// the server is stopped.
+// grace is how long running requests, and learning from them, may still take after the stop of the
+// server.
 const grace = 30 * time.Second
 
 func main() {
@@ -100,7 +99,7 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 	notes := rest.NewNotes(nil)
 	mem, err := middleware.New(ctx, &middleware.Config{
 		Backend: backend, AwaitWrite: config.Model == nil,
-		// How much, and of whom: what memories say belongs in no log.
+		// How much, and of whom: the texts of memories stay out of the log.
 		OnNote: func(ctx context.Context, n hooks.Note) {
 			slog.Info("shown", "user", n.Scope.UserID, "memories", len(n.Hits))
 			notes.Record(ctx, n)

@@ -34,9 +34,9 @@ func newServer(mem *middleware.MemoryMiddleware, chat model.ToolCallingChatModel
 	return mux
 }
 
-// identify returns on whose behalf a request is made. The header replaces an
-// authentication: in a real application take the user from a verified session or
-// token, never from what the client claims or from the request's body.
+// identify returns the scope of a request. The header replaces an authentication: in a real
+// application take the user from a verified session or token, never from the client's own words or
+// the request's body.
 func identify(r *http.Request) (middleware.Scope, int, error) {
 	users := r.Header.Values("X-User")
 	if len(users) != 1 || users[0] == "" {
@@ -65,17 +65,17 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 	})
 	if err != nil {
-		slog.ErrorContext(r.Context(), "chat", "user", scope.UserID, "error", err) // details are not for the client
+		slog.ErrorContext(r.Context(), "chat", "user", scope.UserID, "error", err) // details are for the log
 		if started {
-			panic(http.ErrAbortHandler) // so that the client does not take a part for the answer
+			panic(http.ErrAbortHandler) // so that the client sees that the answer is incomplete
 		}
 		http.Error(w, "the assistant cannot answer now", http.StatusBadGateway)
 	}
 }
 
-// turn has one turn with an agent and passes the answer on as it comes. The agent
-// is built for the request, which costs next to nothing: in Eino 0.7 two
-// goroutines must not run one agent. The middleware is shared.
+// turn has one turn with an agent and passes the answer on as it comes. The agent is built for the
+// request, at next to no cost: in Eino 0.7 two goroutines must not run one agent. All requests
+// share the middleware.
 func (s *server) turn(r *http.Request, scope middleware.Scope, said string, send func(piece string)) error {
 	ctx := middleware.WithScope(r.Context(), scope)
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{

@@ -33,17 +33,17 @@ type chat struct {
 	*assistant
 	scope middleware.Scope
 	said  []adk.Message // in the session
-	echo  bool          // the program types itself: its lines are printed, too
+	echo  bool          // the program types itself and prints its lines
 	out   io.Writer
 }
 
-// run takes turns and commands, a line each, until input ends or ctx does. With a person
-// what fails is printed, and the conversation goes on.
+// run takes turns and commands, a line each, until input ends or ctx does. With a person it prints
+// failures, and the conversation goes on.
 func (c *chat) run(ctx context.Context, input io.Reader, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := make(chan string)
-	go func() { // a terminal cannot be interrupted: this ends one line after ctx, or with the process
+	go func() { // a read from a terminal blocks: this ends one line after ctx, or with the process
 		defer close(lines)
 		in := bufio.NewScanner(input)
 		for in.Buffer(nil, 1<<24); in.Scan() && ctx.Err() == nil; {
@@ -76,7 +76,7 @@ func (c *chat) run(ctx context.Context, input io.Reader, stderr io.Writer) error
 	return err
 }
 
-// begin starts a new session: of what was said the model sees what memory shows it.
+// begin starts a new session: the model sees earlier messages only by memory.
 func (c *chat) begin(user string) error {
 	scope, err := middleware.Scope{UserID: user, SessionID: backends.NewID()}.Normalize()
 	if err != nil {
@@ -110,7 +110,7 @@ func (c *chat) take(ctx context.Context, line string) error {
 	return nil
 }
 
-// turn says a line to the agent, and prints the answer and what was learnt.
+// turn says a line to the agent, and prints the answer and the new memories.
 func (c *chat) turn(ctx context.Context, line string) error {
 	said := append(c.said, schema.UserMessage(line))
 	answer, err := c.ask(middleware.WithScope(ctx, c.scope), said)
@@ -123,7 +123,7 @@ func (c *chat) turn(ctx context.Context, line string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, item := range c.learnt {
-		own := item.Memory.Scope.UserID == c.scope.UserID // and not what another process left to learn
+		own := item.Memory.Scope.UserID == c.scope.UserID // another process may have left some to learn
 		if own && c.tells(&item.Memory) && item.Outcome != backends.OutcomeUnchanged {
 			fmt.Fprintln(c.out, news(&item))
 		}
@@ -132,7 +132,7 @@ func (c *chat) turn(ctx context.Context, line string) error {
 	return err
 }
 
-// news shows what became of a memory.
+// news shows the outcome of a memory.
 func news(item *backends.Item) string {
 	text := item.Memory.Text
 	switch {
@@ -146,13 +146,13 @@ func news(item *backends.Item) string {
 	return "+ " + text
 }
 
-// tells reports whether a memory tells of its user: a fact, or where no model makes facts,
-// what the user stated.
+// tells reports whether a memory tells of its user: a fact, or a statement of the user if facts are
+// off.
 func (c *chat) tells(m *backends.Memory) bool {
 	return m.Kind != backends.KindEpisode || !c.extracts && m.Origin.Role == string(schema.User) && demomodel.States(m.Text)
 }
 
-// list prints what is known of the user, in the order in which it was stored.
+// list prints the memories of the user, in the order of storing.
 func (c *chat) list(ctx context.Context) error {
 	known := ""
 	all, err := c.memories(ctx)
@@ -168,7 +168,7 @@ func (c *chat) list(ctx context.Context) error {
 	return err
 }
 
-// memories returns what is stored of the user.
+// memories returns the stored memories of the user.
 func (c *chat) memories(ctx context.Context) ([]backends.Memory, error) {
 	found, err := c.backend.List(ctx, &backends.ListRequest{Scope: c.scope, Limit: 1000})
 	if err != nil {
@@ -177,8 +177,8 @@ func (c *chat) memories(ctx context.Context) ([]backends.Memory, error) {
 	return found.Memories, nil
 }
 
-// forget erases the turn that a memory is from: else it would be found again by what was
-// said. A new session begins, since this one shows it. A note shows how an id ends.
+// forget erases the turn that taught a memory, or else its words would be found again. A new
+// session begins, since this one shows it. A note shows how an id ends.
 func (c *chat) forget(ctx context.Context, id string) error {
 	named, err := c.memories(ctx)
 	if err != nil {

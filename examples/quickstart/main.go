@@ -1,9 +1,9 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Quickstart shows an agent that remembers. Without arguments it holds a short
-// conversation in two sessions, with the store closed in between, and shows what
-// was remembered and what memory put in front of the second question:
+// Quickstart shows an agent that remembers. Without arguments it holds a short conversation in two
+// sessions, with the store closed in between. It shows its memories and the note in front of the
+// second question:
 //
 //	go run ./examples/quickstart
 //
@@ -13,16 +13,15 @@
 //	go run ./examples/quickstart -db memory.db -user ann -say "I am allergic to peanuts."
 //	go run ./examples/quickstart -db memory.db -user ann -say "What am I allergic to?"
 //
-// With -chat it is a conversation in the terminal. It shows what is learnt; /memory
-// lists what is known, /note shows what the model was shown, /forget erases. The next
-// conversation on the same file remembers it:
+// With -chat it is a conversation in the terminal. It shows new memories; /memory lists all, /note
+// shows the last note, /forget erases. The next conversation on the same file remembers it:
 //
 //	go run ./examples/quickstart -chat -db memory.db
 //
-// With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL)
-// it talks to that model; without, to a small built-in one.
+// OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) choose a model; by
+// default a small built-in one answers.
 //
-// Where to look: talk is all that an agent with a memory needs.
+// Start with talk: it has everything that an agent with a memory needs.
 package main
 
 import (
@@ -57,8 +56,8 @@ func main() {
 	}
 }
 
-// talk opens the memory in a file, has a conversation, and closes the memory, which waits
-// until everything that was said is learnt.
+// talk opens the memory in a file, has a conversation, and closes the memory, which waits for the
+// end of learning.
 func talk(ctx context.Context, db string, mode modes.Mode, stderr io.Writer, converse func(*assistant) error) (err error) {
 	// A backend that learns and finds, on a store.
 	file, err := sqlitestore.Open(ctx, db, nil)
@@ -108,13 +107,13 @@ func talk(ctx context.Context, db string, mode modes.Mode, stderr io.Writer, con
 	return converse(a)
 }
 
-// finish waits until everything that was said is learnt, even after an interrupt.
+// finish waits for the end of learning, even after an interrupt.
 func finish(ctx context.Context, mem *middleware.MemoryMiddleware) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	flushed := mem.Flush(ctx)
 	if closed := mem.Close(ctx); closed != nil {
-		return closed // it names what Flush could not write, too
+		return closed // it also names the writes that Flush missed
 	}
 	return flushed
 }
@@ -123,17 +122,17 @@ func finish(ctx context.Context, mem *middleware.MemoryMiddleware) error {
 type assistant struct {
 	file     *sqlitestore.Store
 	backend  *mem0.Backend
-	extracts bool // a model makes facts of what is said
+	extracts bool // a model extracts facts
 	memory   *middleware.MemoryMiddleware
 	runner   *hooks.Runner
-	shown    string // what the model was shown of memory in the last turn
+	shown    string // the note and the tool answers of the last turn
 
 	mu     sync.Mutex // guards learnt
 	learnt []backends.Item
 }
 
-// ask has one turn with the agent and returns its answer. messages are what was said in the
-// conversation, the question last.
+// ask has one turn with the agent and returns its answer. messages are the conversation, the
+// question last.
 func (a *assistant) ask(ctx context.Context, messages []adk.Message) (answer string, err error) {
 	a.shown = ""
 	said, err := demomodel.Messages(a.runner.Run(ctx, messages))

@@ -90,7 +90,7 @@ func tour(ctx context.Context, mode modes.Mode, stdout, stderr io.Writer) (err e
 		if err != nil {
 			return err
 		}
-		stderr = io.Discard // the notice was printed
+		stderr = io.Discard // the notice is printed once
 	}
 	return nil
 }

@@ -20,8 +20,7 @@ import (
 	"github.com/einomem/einomem/toolkit/access"
 )
 
-// config is the file. See server.yaml for what the fields mean: there their names are in small
-// letters.
+// config is the file. server.yaml explains the fields, with their names in small letters.
 type config struct {
 	Listen, Store string
 	AlwaysOK      bool `yaml:"reme_always_ok"`
@@ -40,7 +39,7 @@ type config struct {
 	Keys []access.Key
 }
 
-// load reads the file, if there is one, and puts what flags and the environment say over it.
+// load reads the file, if there is one. Flags and the environment override it.
 func load(file, listen, at string) (*config, error) {
 	c := &config{Core: []core.Block{{Name: "pinned", Description: "what is always to be kept in mind"}}}
 	if file != "" {

@@ -4,28 +4,28 @@
 // Server serves memory over HTTP and MCP, with a page for people: one static binary.
 //
 //	cd examples/server
-//	go run . -new-key ann                   # prints a secret, and what goes into the file: a key of the user ann
+//	go run . -new-key ann                   # prints a secret, and the lines for the file: a key of the user ann
 //	go run . -new-key ops -admin            # the same for a key that does everything
-//	go run . -config server.yaml -check     # reads the file, opens the store, says what would be served
+//	go run . -config server.yaml -check     # reads the file, opens the store, prints a summary
 //	go run . -config server.yaml
 //	go run . -mcp -user ann                 # MCP on standard input and output, for one person
 //	go run . -mcp -workspace team           # the same for a workspace, as its owner
 //
-// Without a file it serves this machine alone at http://127.0.0.1:8080, without keys, on
-// memory.db. Flags win over the environment (EINOMEM_LISTEN, EINOMEM_STORE, EINOMEM_CONFIG), and
-// that over the file: see server.yaml. OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL,
-// OPENAI_EMBEDDING_MODEL) name a model; without one memories are kept as they were said, and
-// found by words. OTEL_EXPORTER_OTLP_ENDPOINT sends traces there.
+// With no file it serves only this machine at http://127.0.0.1:8080, without keys, on memory.db.
+// Flags override the environment (EINOMEM_LISTEN, EINOMEM_STORE, EINOMEM_CONFIG), which overrides
+// the file: see server.yaml. OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL,
+// OPENAI_EMBEDDING_MODEL) name a model; otherwise messages are stored as they were said, and found
+// by words. OTEL_EXPORTER_OTLP_ENDPOINT sends traces there.
 //
 //	/                the page
 //	/openapi.json    all endpoints: of this project, ReMe, mem0, agent-memory-server
 //	/mcp             MCP, streamable HTTP
 //	/healthz         the process lives
-//	/readyz          the store answers, and the server does not end
+//	/readyz          the store answers, and the server stays
 //	/metrics         for Prometheus; to an admin key for everything alone, if there are keys
 //
-// On SIGTERM /readyz fails, requests under way are served to their end, jobs are ended, what
-// was logged is learnt from, and the store is closed: 30 seconds at most.
+// On SIGTERM /readyz fails, the server completes running requests, ends jobs, learns from the log,
+// and closes the store: 30 seconds at most.
 package main
 
 import (
@@ -57,7 +57,7 @@ func main() {
 	}
 }
 
-// What -new-key prints of what a key opens, its name given.
+// The lines that -new-key prints for a key, by its name.
 const (
 	personal = `    as: %q  # the user that it is: it opens their memories
     # workspaces: [team]  # in which it acts as that user

@@ -21,7 +21,7 @@ import (
 
 type requestID struct{}
 
-// requestIDs adds the id of the request to what is logged under its context.
+// requestIDs adds the id of the request to log records under its context.
 type requestIDs struct{ slog.Handler }
 
 func (h requestIDs) Handle(ctx context.Context, r slog.Record) error {
@@ -65,7 +65,7 @@ func (w *answered) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *answered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// What Prometheus reads. The backlog is that of the last look.
+// The metrics for Prometheus. The backlog is as of the last look.
 var (
 	requests = promauto.NewHistogramVec(prometheus.HistogramOpts{Name: "einomem_request_seconds",
 		Help: "Requests by endpoint and status.", Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30}}, []string{"endpoint", "status"})

@@ -39,10 +39,10 @@ import (
 	"github.com/einomem/einomem/toolkit/rest"
 )
 
-// grace is how long the end may take.
+// grace is how long the shutdown may take.
 const grace = 30 * time.Second
 
-// service is all that is served, and what has to be closed, in the order in which it was opened.
+// service holds all served parts, and all parts to close, in the order of opening.
 type service struct {
 	cfg     *config
 	log     *slog.Logger
@@ -56,7 +56,7 @@ type service struct {
 	closers []func(context.Context) error
 }
 
-// open puts the parts together. scope is that of MCP on standard input and output.
+// open puts the parts together. scope is for MCP on standard input and output.
 func open(ctx context.Context, cfg *config, scope backends.Scope, log *slog.Logger) (_ *service, err error) {
 	s := &service{cfg: cfg, log: log, model: "none"}
 	defer func() {
@@ -123,7 +123,7 @@ func (s *service) backend(ctx context.Context) (_ backends.Backend, chat model.T
 	return backends.Join(a, b), chat, nil
 }
 
-// toolkits makes what is served of the memory.
+// toolkits makes the served parts of the memory.
 func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err error) {
 	var folder *os.Root
 	if s.cfg.Folder != "" {
@@ -152,7 +152,7 @@ func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err 
 	return err
 }
 
-// summary says what is served, without the password of a server.
+// summary describes the server, with the password of the store removed.
 func (s *service) summary() string {
 	at := s.cfg.Store
 	if u, err := url.Parse(at); err == nil && u.User != nil {
@@ -161,7 +161,7 @@ func (s *service) summary() string {
 	return fmt.Sprintf("listen %s, store %s, model %s, keys %d", s.cfg.Listen, at, s.model, len(s.cfg.Keys))
 }
 
-// handler is everything that is served over HTTP.
+// handler is everything on HTTP.
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.rest)
@@ -183,14 +183,14 @@ func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "ok\n")
 }
 
-// serve answers until ctx is over, and then for requests that are under way.
+// serve answers until ctx is over, and then completes running requests.
 func (s *service) serve(ctx context.Context, stdout io.Writer) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Listen)
 	if err != nil {
 		return err
 	}
 	listener = netutil.LimitListener(listener, s.cfg.Limits.Connections)
-	// Imports and answers of models may take long; clients that send or take nothing may not.
+	// Imports and answers of models may take long; silent clients may not.
 	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	scheme, answer := "http", srv.Serve
@@ -213,7 +213,7 @@ func (s *service) serve(ctx context.Context, stdout io.Writer) error {
 	return srv.Shutdown(ending)
 }
 
-// close closes what was opened, the last first.
+// close closes all parts, the last first.
 func (s *service) close(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 )
 
 // traces sends a span for each search, each add and each call of a model to the collector that
-// OTEL_EXPORTER_OTLP_ENDPOINT names, if it does. Spans have no text of anybody.
+// OTEL_EXPORTER_OTLP_ENDPOINT names, if it does. Spans leave out all texts.
 func (s *service) traces(ctx context.Context) error {
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
 		return nil
@@ -33,7 +33,7 @@ func (s *service) traces(ctx context.Context) error {
 	return nil
 }
 
-// spans makes a span of what Eino reports. Nothing streams here.
+// spans makes a span of each event of Eino. Streams are unused here.
 func spans(tracer trace.Tracer) callbacks.Handler {
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {

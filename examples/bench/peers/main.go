@@ -1,24 +1,24 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Peers has other libraries that keep and find memories in a Go program hold the same messages
-// as einomem and answer the same questions, each with its defaults, and prints a table in
-// Markdown. It is a module of its own, so that einomem does not depend on them:
+// Peers lets other libraries that keep and find memories in a Go program hold the same messages as
+// einomem and answer the same questions, each with its defaults. It prints a table in Markdown. It
+// is a module of its own, so that einomem does not depend on them:
 //
 //	cd examples/bench/peers
 //	go run .               # 10,000 made-up messages, three rounds
 //	go run . -data FILE    # the conversations of LoCoMo: what is found, too
 //
-// With OPENAI_BASE_URL, the base URL of a server that embeds texts as OpenAI's does, LoCoMo is
-// searched by vectors, too; OPENAI_API_KEY is its key.
+// With OPENAI_BASE_URL, the base URL of a server that embeds texts as OpenAI's does, vectors search
+// LoCoMo, too; OPENAI_API_KEY is its key.
 //
-// The peers are modules that need no further server: chromem-go (vectors), bleve (a search
-// engine), and the memories in the process of trpc-agent-go and of adk-go.
+// The peers are modules that work without a server: chromem-go (vectors), bleve (a search engine),
+// and the in-process memories of trpc-agent-go and of adk-go.
 //
-// Not here, as of November 2026: trpc-agent-go's memory/sqlite v1.10.0, which the public
-// database of checksums does not have; what has no module in the proxy (Protocol-Lattice/go-agent;
-// the retriever and the indexer for Redis of eino-ext); and what needs a server with the module
-// RediSearch (langchaingo's vectorstores/redisvector).
+// Left out, as of November 2026: trpc-agent-go's memory/sqlite v1.10.0, which is missing in the
+// public database of checksums; libraries without a module in the proxy (Protocol-Lattice/go-agent;
+// the retriever and the indexer for Redis of eino-ext); and libraries that need a server with the
+// module RediSearch (langchaingo's vectorstores/redisvector).
 package main
 
 import (
@@ -66,8 +66,8 @@ func run(ctx context.Context, data string) error {
 	return err
 }
 
-// made makes a conversation of a corpus, with sessions of 50 messages and questions that nothing
-// answers, and what makes vectors, each in a small part of a millisecond.
+// made makes a conversation of a corpus, with sessions of 50 messages and questions that it leaves
+// unanswered. It also makes the vectors, each in a small part of a millisecond.
 func made(c *trial.Corpus) (trial.Conversation, chromem.EmbeddingFunc) {
 	var out trial.Conversation
 	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
@@ -81,9 +81,9 @@ func made(c *trial.Corpus) (trial.Conversation, chromem.EmbeddingFunc) {
 	return out, func(_ context.Context, text string) ([]float32, error) { return c.Vector(text), nil }
 }
 
-// compare has each system in turn hold a conversation and answer its questions. It prints the
+// compare lets each system in turn hold a conversation and answer its questions. It prints the
 // medians of the times over conversations, with the medians of their ratios to the first system's
-// in the same conversation, and what all questions find, if evidence is known.
+// in the same conversation. If evidence is known, it prints the share that all questions find.
 func compare(
 	ctx context.Context, out io.Writer, chats []trial.Conversation, systems []system, embed chromem.EmbeddingFunc,
 ) error {
@@ -107,7 +107,7 @@ func compare(
 	return nil
 }
 
-// measured is what conversations measure of a system.
+// measured holds the figures of a system over conversations.
 type measured struct {
 	times [][3]float64 // ms, a conversation: to add a message, the mean; p50 and p95 of a search
 	found trial.Scores
@@ -123,7 +123,7 @@ func (m *measured) ask(ctx context.Context, s *system, c *trial.Conversation, em
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	runtime.GC() // what the system before left
+	runtime.GC() // garbage of the system before
 	mem, err := s.open(ctx, dir, embed)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (m *measured) ask(ctx context.Context, s *system, c *trial.Conversation, em
 	return nil
 }
 
-// cell is the median of one of the times, and of its ratios to those of another system.
+// cell is the median of one of the times, and of its ratios to another system's.
 func (m *measured) cell(other *measured, n int) string {
 	var took, ratios []float64
 	for i, t := range m.times {

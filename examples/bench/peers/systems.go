@@ -43,8 +43,8 @@ type memory struct {
 // system is a library, or a way to use it.
 type system struct {
 	name, finds string
-	unranked    bool // what it finds has no order
-	// open makes a memory that holds nothing in an empty folder. Without embed it has words alone.
+	unranked    bool // its hits are unordered
+	// open makes an empty memory in an empty folder. A nil embed leaves it words alone.
 	open func(ctx context.Context, dir string, embed chromem.EmbeddingFunc) (*memory, error)
 }
 
@@ -61,12 +61,12 @@ var (
 	}
 )
 
-// said is the text that the others get of a message. einomem gets its parts.
+// said is the text of a message for the other libraries. einomem gets its parts.
 func said(t *trial.Turn) string {
 	return t.Speaker + ", " + t.Time.Format("2 January 2006: ") + t.Text
 }
 
-// idsOf returns the ids of what a library found.
+// idsOf returns the ids of a library's hits.
 func idsOf[T any](found []T, id func(T) string) []string {
 	out := make([]string, len(found))
 	for i, f := range found {
@@ -106,7 +106,7 @@ func openEinomem(ctx context.Context, dir string, embed chromem.EmbeddingFunc) (
 	return &memory{add, find, func() error { return errors.Join(b.Close(ctx), s.Close()) }}, nil
 }
 
-// embedder is an embedder as Eino knows it.
+// embedder is an embedder of Eino.
 type embedder chromem.EmbeddingFunc
 
 // EmbedStrings implements Eino's embedding.Embedder.
@@ -124,7 +124,7 @@ func (e embedder) EmbedStrings(ctx context.Context, texts []string, _ ...embeddi
 	return out, nil
 }
 
-// nothing closes a memory that has nothing to close.
+// nothing is the close of a memory that needs none.
 func nothing() error { return nil }
 
 // openChromem makes a collection of chromem-go, a file for each message.

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// beamMark is how main questions of BEAM end: a reference to the plan that they were made from.
+// beamMark ends main questions of BEAM: a reference to the plan behind them.
 var beamMark = regexp.MustCompile(`\s*->->[\s\d,]*$`)
 
 type beamMessage struct {
@@ -25,9 +25,9 @@ type beamMessage struct {
 	Anchor string `json:"time_anchor"` // "March-15-2024", of the first message of a batch
 }
 
-// beam reads a folder of BEAM (Tavakoli et al., 2025), such as chats/100K: each chat is a
-// folder with chat.json and probing_questions/probing_questions.json. Chats of 10M, which are
-// made of ten plans, are not read.
+// beam reads a folder of BEAM (Tavakoli et al., 2025), such as chats/100K: each chat is a folder
+// with chat.json and probing_questions/probing_questions.json. It cannot read chats of 10M, which
+// consist of ten plans.
 func beam(path string) ([]Conversation, error) {
 	chats, err := files(path, filepath.Join("*", "chat.json"))
 	var out []Conversation
@@ -54,7 +54,7 @@ func beam(path string) ([]Conversation, error) {
 	return out, err
 }
 
-// beamTurns returns the messages of a chat, of which each batch is a session.
+// beamTurns returns the messages of a chat; each batch is a session.
 func beamTurns(path string) ([]Turn, error) {
 	var batches []struct {
 		Threads [][]beamMessage `json:"turns"`
@@ -93,8 +93,8 @@ func numbersIn(sources json.RawMessage) (out []string) {
 
 var weekday = regexp.MustCompile(`周. `)
 
-// memdaily reads memdaily.json of MemSim (Zhang et al., 2024): what people say to an assistant
-// in Chinese, by the type of the question and by what it is about, with one question each.
+// memdaily reads memdaily.json of MemSim (Zhang et al., 2024): messages of people to an assistant
+// in Chinese, by the type of the question and by its subject, with one question each.
 func memdaily(path string) ([]Conversation, error) {
 	var raw map[string]map[string][]struct {
 		Number   int `json:"tid"`
@@ -118,7 +118,7 @@ func memdaily(path string) ([]Conversation, error) {
 				c := Conversation{ID: fmt.Sprintf("%s/%s/%d", category, about, r.Number)}
 				id := func(message int) string { return fmt.Sprintf("%s:%d", c.ID, message) }
 				for _, m := range r.Messages {
-					at, _ := time.Parse("2006年01月02日 15:04", weekday.ReplaceAllString(m.Time, "")) // zero: not known
+					at, _ := time.Parse("2006年01月02日 15:04", weekday.ReplaceAllString(m.Time, "")) // zero: unknown
 					c.Turns = append(c.Turns, Turn{ID: id(m.Number), Role: "user", Text: m.Text, Session: c.ID, Time: at})
 				}
 				q := Question{Text: r.Question.Text, Category: category}
@@ -133,8 +133,8 @@ func memdaily(path string) ([]Conversation, error) {
 	return out, nil
 }
 
-// memdailyPooled is memdaily with the messages of all in one memory. Many say nearly the same,
-// and those of one person alone are evidence.
+// memdailyPooled is memdaily with the messages of all in one memory. Many say nearly the same, and
+// only one person's are evidence.
 func memdailyPooled(path string) ([]Conversation, error) {
 	all, err := memdaily(path)
 	pool := Conversation{ID: "pool"}

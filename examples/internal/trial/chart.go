@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// Chart is lines over an axis of numbers. X runs evenly over the places of the points, as the
-// logarithm does over sizes that double.
+// Chart is lines over an axis of numbers. X runs evenly over the places of the points, like a
+// logarithm over sizes that double.
 type Chart struct {
 	Title, X, Y string
 	Lines       []Line
@@ -28,11 +28,10 @@ type Line struct {
 // The plane in the picture, in pixels, and how many marks the axis Y has above 0.
 const left, right, chartTop, chartEnd, chartSteps = 70, 700, 50, 330, 5
 
-// lineColours differ also for those who see no difference of red and green (Okabe and
-// Ito 2008).
+// lineColours also differ for readers who confuse red and green (Okabe and Ito 2008).
 var lineColours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 
-// Add puts a point behind the others of a line, which is made for the first one.
+// Add appends a point to a line, and makes the line for its first point.
 func (c *Chart) Add(line string, x, y float64) {
 	at := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == line })
 	if at < 0 {

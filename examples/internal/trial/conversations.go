@@ -27,12 +27,12 @@ type Turn struct {
 	Speaker string // the name of who says it; empty in chats with an assistant
 	Role    string // "user" or "assistant" in these; empty among people
 	Text    string
-	Use     string // when a memory of a library is to be used; empty for what was said
+	Use     string // when to use a memory of a library; empty for messages
 	Session string
 	Time    time.Time // zero when unknown
 }
 
-// Question is asked about a conversation. Evidence are the ids of the turns that answer it.
+// Question is a question about a conversation. Evidence has the ids of the turns that answer it.
 type Question struct {
 	// ID is locomo_C_qaQ in LoCoMo, the numbers from 0 on of the conversation and of the
 	// question in the file, as lists of wrong answers name it; empty in other formats than
@@ -42,20 +42,20 @@ type Question struct {
 	Answer   Answer // read where the ID is; empty for Adversarial
 	Evidence []string
 	Category string // as the data set has them; see Adversarial
-	Shows    string // what has to be seen of the evidence; empty: any part of the turn will do
+	Shows    string // the part of the evidence that must be seen; empty: any part of the turn will do
 
-	// Options are what the answer is chosen from, as the file has them, and Answer is the letter
-	// of one: "(a)". Empty: the answer is free.
+	// Options are the possible answers, as the file has them, and Answer is the letter of one:
+	// "(a)". Empty: the answer is free.
 	Options string
-	After   int       // so many turns were said when it is asked; 0: all
-	Time    time.Time // when it is asked; zero when unknown
+	After   int       // the number of turns before the question; 0: all
+	Time    time.Time // the time of the question; zero when unknown
 }
 
-// Adversarial is the category of LoCoMo's questions that ask one person for what the evidence
-// says of the other: nothing that was said answers them.
+// Adversarial is the category of LoCoMo's questions that ask one person for the other's words in
+// the evidence: the conversation leaves them unanswered.
 const Adversarial = "adversarial"
 
-// formats read data sets. The README of the bench says where each comes from.
+// formats read data sets. The README of the bench names their origins.
 var formats = map[string]func(path string) ([]Conversation, error){
 	"locomo": locomo, "realtalk": realtalk, "beam": beam, "memdaily": memdaily, "memdaily-pooled": memdailyPooled, "reme": reme,
 	"long-answers": longAnswers, "longmemeval": longMemEval, "personamem": personaMem,
@@ -64,8 +64,8 @@ var formats = map[string]func(path string) ([]Conversation, error){
 // Formats returns the names that Conversations takes.
 func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// All reads a file or folder in one of the Formats; "long-answers" needs none, since they are
-// made up.
+// All reads a file or folder in one of the Formats. "long-answers" are made up, so their path is
+// ignored.
 func All(format, path string) ([]Conversation, error) {
 	read := formats[format]
 	if read == nil {
@@ -78,7 +78,7 @@ func All(format, path string) ([]Conversation, error) {
 	return all, nil
 }
 
-// Conversations reads like [All], and leaves out questions without evidence that exists.
+// Conversations reads like [All], and drops questions whose evidence is missing.
 func Conversations(format, path string) ([]Conversation, error) {
 	all, err := All(format, path)
 	questions := 0
@@ -118,8 +118,8 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// files returns the path itself if it is a file, and else what matches in that folder, in the
-// order in which people count.
+// files returns the path itself if it is a file, and else the matches in that folder, in the order
+// in which people count.
 func files(path, pattern string) ([]string, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return []string{path}, err

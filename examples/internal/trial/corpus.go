@@ -1,10 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package trial is what benchmarks of einomem and of its peers share, so that they
-// store and search the same memories and print the same columns: made-up texts and
-// vectors, the exact answer to each query, the conversations and questions of public data
-// sets, timing, tables and charts.
+// Package trial is shared by the benchmarks of einomem and of its peers, so that they store and
+// search the same memories and print the same columns. It has made-up texts and vectors, the exact
+// answer to each query, the conversations and questions of public data sets, timing, tables and
+// charts.
 package trial
 
 import (
@@ -23,10 +23,9 @@ import (
 // make the same corpus. It is safe for concurrent use.
 type Corpus struct {
 	IDs     []string // of the memories, all of one length
-	Texts   []string // words of which some are common and most are rare
+	Texts   []string // words, some common and most rare
 	Queries []string // of such words, too
-	// Strange are queries without a word that a memory holds: only vectors answer
-	// them.
+	// Strange are queries whose words are in none of the memories: only vectors answer them.
 	Strange []string
 
 	centres [][latent]float32 // of the topics
@@ -100,9 +99,9 @@ func (c *Corpus) Vector(text string) []float32 {
 	return out
 }
 
-// Exact returns, for each query, the ids of the k texts whose vectors are nearest to
-// the query's, the nearest first. It compares each with each, and makes the vectors of
-// the texts as it goes, so that it needs no room for them.
+// Exact returns, for each query, the ids of the k texts whose vectors are nearest to the query's,
+// the nearest first. It compares each with each, and makes the vectors of the texts as it goes, to
+// save room.
 func (c *Corpus) Exact(queries []string, k int) [][]string {
 	cosines := make([][]float32, len(queries)) // of each query, with each text
 	wanted := make([][]float32, len(queries))

@@ -17,7 +17,7 @@ import (
 )
 
 // longMemEval reads a file of LongMemEval (Wu et al., ICLR 2025), in which each question has a
-// history of its own: in longmemeval_oracle.json in no order.
+// history of its own: in longmemeval_oracle.json it is unordered.
 func longMemEval(path string) ([]Conversation, error) {
 	var raw []struct {
 		ID       string   `json:"question_id"`
@@ -102,7 +102,7 @@ func personaMem(path string) ([]Conversation, error) {
 		if q.After, err = strconv.Atoi(cell("end_index_in_shared_context")); err != nil || at < 0 || q.After > len(out[at].Turns) {
 			return nil, fmt.Errorf("question %s: its shared_context_id or end_index_in_shared_context is missing or unknown", q.ID)
 		}
-		if q.After > 0 { // some of questions_128k.csv are not
+		if q.After > 0 { // some of questions_128k.csv come before all turns
 			out[at].Questions = append(out[at].Questions, q)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// locomoCategories are those of LoCoMo and REALTALK, by number.
+// locomoCategories are the categories of LoCoMo and REALTALK, by number.
 var locomoCategories = map[int]string{1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: Adversarial}
 
 // locomo reads a file of LoCoMo (Maharana et al., ACL 2024): a list of conversations.
@@ -71,8 +71,8 @@ type locomoTurn struct {
 	Date    string `json:"date_time"` // REALTALK's
 }
 
-// turnsOf returns the turns of all sessions, which are numbered from 1 on, in their order.
-// A number may have a date alone. A picture without a word has its caption as text.
+// turnsOf returns the turns of all sessions, numbered from 1 on, in their order. A number may have
+// a date alone. A picture without a word has its caption as text.
 func turnsOf(conversation map[string]json.RawMessage, layout string) ([]Turn, error) {
 	var out []Turn
 	for n := range len(conversation) {
@@ -115,7 +115,7 @@ type locomoQuestion struct {
 // Answer is the right answer to a question. Files have numbers among the texts.
 type Answer string
 
-// UnmarshalJSON reads a text, and everything else as it is written.
+// UnmarshalJSON reads a text, and keeps any other value as written.
 func (a *Answer) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) != nil {

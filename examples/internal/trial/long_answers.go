@@ -15,24 +15,24 @@ import (
 //go:embed long_answers.json
 var longAnswersScript []byte
 
-// script is the texts that longAnswers puts together.
+// script holds the texts that longAnswers puts together.
 type script struct {
 	Messages             []string // of users, with a fact
 	Undecided            string   // in place of a fact
 	Suggestion, Question string   // a sentence of an answer, and the question for it
 	Openings             []string // of questions
 
-	Projects []string // what users plan
-	Aspects  []aspect // what each of them is asked for
-	Advice   []string // the sentences of answers, in which there is nothing to know
-	Methods  []string // what is suggested
+	Projects []string // plans of users
+	Aspects  []aspect // questions about each plan
+	Advice   []string // the sentences of answers, which hold no facts
+	Methods  []string // possible suggestions
 }
 
 type aspect struct {
 	Name     string
-	Fact     string // what the user says of it
+	Fact     string // the user's statement of it
 	Direct   string // a question with the name of the aspect
-	Indirect string // the same question in other words than those said
+	Indirect string // the same question in other words
 	Values   []string
 }
 
@@ -43,11 +43,11 @@ const (
 )
 
 // longAnswers makes up chats of users with an assistant that answers everything in 200 to 400
-// words, and repeats in them what it was asked for: the same chats in each call. The
-// exchanges of a session are about aspects of two projects, one of which the session before has,
-// too; in half of them nothing is said that a question asks for. A third of the questions ask in the
-// words of the user for what a user's message says, a third ask for it in other words, and a
-// third ask for the one sentence of an answer that suggests something.
+// words, and repeats the question in them: the same chats in each call. The exchanges of a session
+// are about aspects of two projects; the session before shares one of them. Half of them say
+// nothing that a question asks for. A third of the questions ask for a user's message in the words
+// of the user, a third ask for it in other words, and a third ask for the one sentence of an answer
+// that suggests something.
 func longAnswers(string) ([]Conversation, error) {
 	var s script
 	if err := json.Unmarshal(longAnswersScript, &s); err != nil {
@@ -75,7 +75,7 @@ func longAnswers(string) ([]Conversation, error) {
 }
 
 // exchange adds a message of the user and its answer, and for the lower half of the numbers a
-// question about one of them. No value is said twice in a chat.
+// question about one of them. Each value is said once in a chat.
 func (s *script) exchange(c *Conversation, rnd *rand.Rand, session, place, number int) {
 	a, project, asked := &s.Aspects[number%len(s.Aspects)], s.Projects[(session+number%2)%longSessions], len(c.Questions)
 	value := a.Values[session]

@@ -15,7 +15,7 @@ import (
 // Quantiles sum durations up, in milliseconds.
 type Quantiles struct{ P50, P95, P99 float64 }
 
-// QuantilesOf sums durations up. They are sorted in place.
+// QuantilesOf sums durations up. It sorts them in place.
 func QuantilesOf(times []time.Duration) Quantiles {
 	if len(times) == 0 {
 		return Quantiles{}
@@ -27,7 +27,7 @@ func QuantilesOf(times []time.Duration) Quantiles {
 	return Quantiles{P50: at(0.50), P95: at(0.95), P99: at(0.99)}
 }
 
-// Machine describes what a benchmark runs on.
+// Machine describes the machine of a benchmark.
 func Machine() string {
 	return fmt.Sprintf("%s, %s/%s, %d processors\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 }
@@ -37,7 +37,7 @@ func Head(out io.Writer, columns ...string) {
 	fmt.Fprintf(out, "| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 }
 
-// Row prints a row of a table in Markdown, as soon as it is measured.
+// Row prints a row of a table in Markdown, as soon as its figures are known.
 func Row(out io.Writer, cells ...any) {
 	for _, c := range cells {
 		fmt.Fprintf(out, "| %v ", c)

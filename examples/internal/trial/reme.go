@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// reme reads a library of ReMe 0.2, one memory a line, or a folder of them, such as the folder
-// paper of those that it publishes: there the memories bear the query of the task that taught
-// them. They answer it.
+// reme reads a library of ReMe 0.2, one memory a line, or a folder of them, such as ReMe's own
+// folder paper. There the memories bear the query of the task that taught them. They answer it.
 func reme(path string) ([]Conversation, error) {
 	pools, err := files(path, "*.jsonl")
 	var out []Conversation
@@ -53,7 +52,7 @@ func (c *Conversation) addLearnt(line []byte) error {
 	if m.Metadata.Query == "" {
 		return errors.New("no metadata.task_query")
 	}
-	learnt, _ := time.Parse(time.DateTime, m.Created) // without one it is not known when
+	learnt, _ := time.Parse(time.DateTime, m.Created) // zero: the time is unknown
 	c.Turns = append(c.Turns, Turn{ID: m.ID, Use: m.When, Text: m.Content, Time: learnt})
 	at := slices.IndexFunc(c.Questions, func(q Question) bool { return q.Text == m.Metadata.Query })
 	if at < 0 {

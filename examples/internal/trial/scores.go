@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Score is what was measured of one question, in columns.
+// Score is the result of one question, in columns.
 type Score struct {
 	Conversation, Category string
 	Columns                []float64
 }
 
-// Scores are those of many questions.
+// Scores are the results of many questions.
 type Scores []Score
 
-// Mean returns the mean of a column, 0 of no questions.
+// Mean returns the mean of a column, or 0 for an empty list.
 func (s Scores) Mean(column int) float64 {
 	sum := 0.0
 	for _, one := range s {
@@ -35,7 +35,7 @@ func (s Scores) Interval(column int, format string) string {
 	return fmt.Sprintf(format+"–"+format, low, high)
 }
 
-// Of returns those that belong to a group.
+// Of returns the scores of a group.
 func (s Scores) Of(belongs func(Score) bool) Scores {
 	return slices.DeleteFunc(slices.Clone(s), func(one Score) bool { return !belongs(one) })
 }
@@ -56,9 +56,9 @@ func (s Scores) ByCategory(do func(name string, of Scores)) {
 
 const resamples = 1000
 
-// bootstrap returns the 95 % interval of the mean of a column by the percentiles of the means of resamples
-// (Efron 1979), the same in each run. It takes questions as independent of each other, which
-// those of one conversation are only in part.
+// bootstrap returns the 95 % interval of the mean of a column by the percentiles of the means of
+// resamples (Efron 1979), the same in each run. It takes questions as independent of each other,
+// although questions of one conversation are so only in part.
 func (s Scores) bootstrap(column int) (low, high float64) {
 	if len(s) == 0 {
 		return 0, 0
@@ -74,11 +74,11 @@ func (s Scores) bootstrap(column int) (low, high float64) {
 	return means[resamples*25/1000-1], means[resamples*975/1000-1]
 }
 
-// Depths are the numbers of first results among which is counted. The first columns of what a
-// query found are the percent of its answers among them, the last is 1 / rank of the best.
+// Depths are the numbers of first results in the counts. The first columns of a query are the
+// percent of its answers among them, the last is 1 / rank of the best.
 var Depths = [...]int{1, 5, 10, 25, 50}
 
-// Found returns the columns of a query, whose results are ordered best first.
+// Found returns the columns of a query for results that are ordered best first.
 func Found(results, answers []string) []float64 {
 	out := make([]float64, len(Depths)+1)
 	for rank, id := range results {
@@ -98,7 +98,7 @@ func Found(results, answers []string) []float64 {
 // FoundHeader is the head of the columns of FoundCells.
 var FoundHeader = []string{"queries", "recall@1 / 5 / 10 / 25 / 50 %", "MRR", "95 %: recall@5", "recall@10", "MRR"}
 
-// FoundCells are the last of a row: means over queries, and intervals.
+// FoundCells are the last cells of a row: means over queries, and intervals.
 func (s Scores) FoundCells() []any {
 	var recall []string
 	for i := range Depths {
