@@ -21,24 +21,24 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Answer is what a model answered.
+// Answer is a model's decoded answer.
 type Answer[T any] struct {
 	Value T
 	Bad   []Bad // entries of lists that are left out
 	Small bool  // the model was asked in the small form
 }
 
-// Bad is an entry of a list that could not be decoded.
+// Bad is an entry of a list that resists decoding.
 type Bad struct {
 	Raw string // its JSON, shortened
 	Err error  // why, in words for the model
 }
 
-// decodeAnswer decodes the JSON of an answer into a T: of each call of a tool, in order,
-// their lists joined, else of the text. An answer of which any part is cut off or cannot be
-// read is an error as a whole: half a list looks like a list. An answer to a [Small] question
-// is read line by line, and one that cannot be read is left out. Calls count whatever the name:
-// models get names wrong.
+// decodeAnswer decodes the JSON of an answer into a T: from each tool call in order, with their
+// lists joined, else from the text. An answer with a part that is cut off or unreadable is an
+// error as a whole: half a list looks like a list. An answer to a [Small] question is read line
+// by line, and unreadable lines are left out. Calls count under any name: models get names
+// wrong.
 func decodeAnswer[T any](m *schema.Message, by form) (*Answer[T], error) {
 	var texts []string
 	for i := range m.ToolCalls {
@@ -71,10 +71,10 @@ func decodeAnswer[T any](m *schema.Message, by form) (*Answer[T], error) {
 	return &a, nil
 }
 
-// decoder decodes JSON values into Go values as models mean them: numbers in quotes, an
-// entry where a list of one is asked for, a list where it belongs into the one list of
-// an object, JSON inside a text, other names of keys. A type with a method Decode(any)
-// decodes itself, and refuses nothing.
+// decoder decodes JSON values into Go values as models mean them. It accepts numbers in
+// quotes, an entry in place of a list, a list in place of the object with that list, JSON
+// inside a text, and other names of keys. A type with a method Decode(any) decodes
+// itself, and accepts every value.
 type decoder struct {
 	shape *shape
 	good  int // entries of lists
@@ -140,7 +140,7 @@ func (d *decoder) object(v any, to reflect.Value) error {
 		}
 	}
 	if wraps && len(o) > 0 && len(rest) == len(o) {
-		return d.list([]any{o}, list) // an entry without its list
+		return d.list([]any{o}, list) // a bare entry
 	}
 	maps.DeleteFunc(rest, func(_ string, v any) bool { return v == nil })
 	if field := to.FieldByName("Rest"); field.IsValid() && len(rest) > 0 {
@@ -175,7 +175,7 @@ func (d *decoder) list(v any, to reflect.Value) error {
 	case !ok:
 		list = []any{v}
 	}
-	if to.IsNil() { // an empty list is an answer, no list is none
+	if to.IsNil() { // an empty list is an answer, a missing list is none
 		to.Set(reflect.MakeSlice(to.Type(), 0, len(list)))
 	}
 	for _, e := range list {
@@ -198,7 +198,7 @@ func (d *decoder) list(v any, to reflect.Value) error {
 	return nil
 }
 
-// scalar decodes a text, a number or a truth value; the latter two may stand in quotes.
+// scalar decodes a text, a number or a boolean. Numbers and booleans may stand in quotes.
 func scalar(v any, to reflect.Value) error {
 	s, isText := v.(string)
 	switch {
@@ -230,12 +230,12 @@ func onlyList(to reflect.Value) (found reflect.Value, ok bool) {
 	return found, lists == 1
 }
 
-// fieldsOf returns the fields of a struct with those of the structs that it embeds.
+// fieldsOf returns the fields of a struct and of the structs that it embeds.
 func fieldsOf(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }
 
-// namesOf returns the keys of a field: its own, and those that models use instead.
+// namesOf returns the keys of a field: its own, and the names that models use instead.
 func namesOf(f reflect.StructField) []string {
 	name := jsonName(f)
 	if name == "" {
@@ -249,9 +249,9 @@ func jsonName(f reflect.StructField) string {
 	return strings.TrimPrefix(name, "-")
 }
 
-// EachOnce refuses an answer that does not have one entry for each number from first on,
-// n in all: nothing is taken for granted. number returns that of an entry; what is the
-// name of what is numbered. The error is for the model.
+// EachOnce checks that an answer has exactly one entry for each number from first on, n
+// in all. number returns the number of an entry; what names the numbered things. The
+// error is for the model.
 func EachOnce[T any](what string, first, n int, entries []T, number func(T) int) error {
 	seen := make([]bool, n)
 	for _, e := range entries {
@@ -267,7 +267,7 @@ func EachOnce[T any](what string, first, n int, entries []T, number func(T) int)
 	return nil
 }
 
-// phrases are what the prompt says about the form of its answer.
+// phrases are the sentences of the prompt about the form of its answer.
 var phrases = map[backends.Language]struct{ byTool, byJSON, refused string }{
 	backends.English: {
 		byTool:  "Answer with one call of the tool %s.",
@@ -307,7 +307,7 @@ func example(t reflect.Type, tag reflect.StructTag) string {
 	return "0"
 }
 
-// entryError is an entry of an answer that cannot be used. Its text does not quote it.
+// entryError is an unusable entry of an answer. Its text leaves the entry out.
 type entryError struct {
 	error
 	raw string

@@ -1,14 +1,13 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ask asks a chat model for an answer that is a Go value: by a JSON schema that follows
-// from the type, by a tool that the model is forced to call or that it is offered, or by JSON in
-// the prompt. A model or a server that refuses one of these forms is asked by the next, and
-// the process remembers it. Answers are repaired and decoded leniently. One that cannot be
-// used is explained to the model once; a second one is ErrUnusable, a backends.ErrModel. That the
-// model could not be asked, or is left alone because it failed, is
-// backends.ErrUnavailable, or backends.ErrInvalid where it refuses the content, so that
-// "the model failed" is never taken for "there is nothing to remember".
+// Package ask asks a chat model for an answer that is a Go value. There are three ways: a JSON
+// schema that follows from the type, a tool that the model is forced to call or offered, and JSON
+// in the prompt. If a model or a server refuses one form, the next is tried, and the process
+// remembers it. Answers are repaired and decoded leniently. An unusable answer is explained to
+// the model once; a second one is ErrUnusable, a backends.ErrModel. A model that is out of reach,
+// or paused after failures, is backends.ErrUnavailable. A model that refuses the content is
+// backends.ErrInvalid. So "the model failed" is never taken for "there is nothing to remember".
 //
 //	m, err := ask.New(&ask.Config{Name: "mem0", Model: chatModel})
 //	run := m.Begin(ask.Limits{})
@@ -43,29 +42,29 @@ import (
 
 // Config configures a [Model].
 type Config struct {
-	Name        string              // Required. Who asks: errors begin with it.
+	Name        string              // Required. The asker: errors begin with it.
 	Model       model.BaseChatModel // Required.
 	Timeout     time.Duration       // Optional. Of one call. Defaults to 60 s.
-	Limit       string              // Optional. What the program calls Timeout, for the error.
+	Limit       string              // Optional. The program's name for Timeout, for the error.
 	Concurrency int                 // Optional. Calls at the same time. Defaults to any number.
-	Small       bool                // Optional. Questions that may be are put in the small form.
+	Small       bool                // Optional. Questions with a small form are put in it.
 	// OnError is told once of each form of questions that the model refused. Optional; the log
 	// has it in any case.
 	OnError func(ctx context.Context, stage string, err error)
 }
 
-// Model is a chat model that is asked questions. One that fails five times in a row, which
-// includes no answer within Config.Timeout, is left alone for a growing while: see
-// [fault.Breaker]. It is safe for concurrent use as the chat model is.
+// Model is a chat model that is asked questions. After five failures in a row, timeouts by
+// Config.Timeout included, it is paused for a growing while: see [fault.Breaker]. It is
+// safe for concurrent use as the chat model is.
 type Model struct {
 	name     string
 	plain    model.BaseChatModel
-	calling  model.ToolCallingChatModel // nil where the model calls no tools
-	shaped   shaped                     // nil where it cannot be held to a schema
-	first    form                       // what it is asked by at first
-	small    bool                       // whether it is known to be a small model
-	sensible bool                       // whether it answered with sense in a usual form; guarded by forms
-	key      any                        // by which forms knows it
+	calling  model.ToolCallingChatModel // nil for a model that calls no tools
+	shaped   shaped                     // nil for a model without JSON schemas
+	first    form                       // the form of its first question
+	small    bool                       // it is known to be a small model
+	sensible bool                       // it gave a sensible answer in a usual form; guarded by forms
+	key      any                        // its key in forms
 	typ      string
 	timeout  time.Duration
 	limit    string
@@ -74,7 +73,7 @@ type Model struct {
 	slots    *semaphore.Weighted
 }
 
-// New returns a model to ask. A missing one is backends.ErrInvalid.
+// New returns a model to ask. A nil Model is backends.ErrInvalid.
 func New(c *Config) (*Model, error) {
 	if c.Model == nil {
 		return nil, fmt.Errorf("%s: %w: a model is required", c.Name, backends.ErrInvalid)
@@ -94,19 +93,19 @@ func New(c *Config) (*Model, error) {
 	return m, nil
 }
 
-// Question is what a model is asked.
+// Question is a question to a model.
 type Question struct {
 	System, User string
 	Tool         string            // Required by [For]. The name of the tool by which the model answers.
-	Purpose      string            // Optional. What the tool does, for the model.
-	Language     backends.Language // Optional. Of what is said about the form of the answer.
-	Small        *Small            // Optional. Of [For]: how a small model is asked.
+	Purpose      string            // Optional. The purpose of the tool, for the model.
+	Language     backends.Language // Optional. The language of the sentences about the form.
+	Small        *Small            // Optional. The form of [For] for a small model.
 }
 
-// Small is a question for a model that answers longer ones without sense: a few rules with an
-// example, and the answer is a line of JSON for each entry of the only list of the type. A line
-// that cannot be used spoils no other, also where the answer is cut off. An entry without a text
-// is none.
+// Small is a question for a model whose answers to longer ones make no sense. It has a few rules
+// with an example, and the answer is a line of JSON for each entry of the type's only list. A
+// bad line leaves the others intact, even where the answer is cut off. An entry without a text
+// does not count.
 type Small struct{ System, User string }
 
 // parts returns the texts of a question in a form.
@@ -117,11 +116,11 @@ func (q *Question) parts(f form) (system, user string) {
 	return q.System, q.User
 }
 
-// most returns how many tokens an answer has at most: small models may not find an end.
+// most returns the largest number of tokens of an answer: small models may never end.
 func (s *Small) most() int { return 100 + 3*text.Tokens(s.User) }
 
-// Section renders data for a model: a line of JSON for each entry between two tags.
-// Nothing in a text can end a line or close a tag.
+// Section renders data for a model: a line of JSON for each entry between two tags. A
+// text cannot end a line or close a tag.
 func Section[T any](name string, entries []T) string {
 	var buf bytes.Buffer
 	fmt.Fprintf(&buf, "<%s>\n", name)
@@ -133,15 +132,15 @@ func Section[T any](name string, entries []T) string {
 	return buf.String()
 }
 
-// For asks for a T, a struct of fields that JSON can hold. The schema of the tool
-// follows from its tags (json, jsonschema, jsonschema_description); `alias:"a,b"` names
-// other keys that models use for a field. A text that stands where an object should is taken
-// for its field Text, if it has one, and a field Rest of type map[string]any gets what is
-// under other keys. A list that the answer has is not nil, even if it is empty. check
-// may refuse the answer, with an error that says to the model what was wrong; nil accepts any.
+// For asks for a T, a struct of fields that JSON can hold. The schema of the tool follows from
+// its tags (json, jsonschema, jsonschema_description); `alias:"a,b"` names other keys that
+// models use for a field. A text in place of an object becomes its field Text, if it has one.
+// A field Rest of type map[string]any gets the values under other keys. A list in the answer
+// is non-nil, even if it is empty. check may refuse the answer, with an error that tells the
+// model its mistake; nil accepts any.
 //
-// Of a list, the entries that cannot be decoded are left out, and reported by
-// [Answer.Bad]; an answer of which nothing can be used is asked for again.
+// Bad entries of a list are left out, and [Answer.Bad] reports them. An answer with bad
+// entries alone is asked for again.
 func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) (*Answer[T], error) {
 	info, err := utils.GoStruct2ToolInfo[T](q.Tool, q.Purpose)
 	if err != nil {
@@ -160,8 +159,8 @@ func For[T any](ctx context.Context, r *Run, q *Question, check func(*T) error) 
 	return answer, nil
 }
 
-// Text asks for a text; thoughts before it and a code fence around it are no part of it. check
-// may refuse it; nil accepts any that is not blank.
+// Text asks for a text, and removes thoughts before it and a code fence around it. check may
+// refuse it; nil accepts any text but a blank one.
 func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (string, error) {
 	var answer string
 	err := r.ask(ctx, q, nil, func(out *schema.Message, _ form) error {
@@ -176,9 +175,10 @@ func Text(ctx context.Context, r *Run, q *Question, check func(string) error) (s
 	return answer, err
 }
 
-// ask puts the question, and hands the answer to read: once more with the reason if
-// read refuses it. A model that was offered a tool and called none is asked for JSON in the
-// prompt then, and one that makes no sense may be asked in the small form.
+// ask puts the question, and hands the answer to read. If read refuses it, ask puts the
+// question once more with the reason. A model that was offered a tool and called none is
+// then asked for JSON in the prompt. A model that makes no sense may be asked in the small
+// form.
 func (r *Run) ask(ctx context.Context, q *Question, a *answerForm, read func(*schema.Message, form) error) error {
 	reason, by := "", r.model.form(q)
 	for try := 1; ; try++ {
@@ -206,19 +206,19 @@ func (r *Run) ask(ctx context.Context, q *Question, a *answerForm, read func(*sc
 			by = prompted
 		}
 		var entry *entryError
-		if errors.As(err, &entry) { // the model may read what it wrote
+		if errors.As(err, &entry) { // the model may read its own words
 			err = fmt.Errorf("entry %s: %w", entry.raw, err)
 		}
 		reason = "\n\n" + phrases[q.Language.For()].refused + " " + err.Error()
 	}
 }
 
-// ErrUnusable is returned when a model answered twice, and not with anything that could be used.
-// Asking once more costs as much again: who can do without the answer goes on without it.
+// ErrUnusable is returned when both answers of a model were unusable. Asking once more costs as
+// much again: a caller that has another way goes on without an answer.
 var ErrUnusable = fmt.Errorf("no usable answer: %w", backends.ErrModel)
 
-// call makes one call of the model, within the limits of the run. Requests whose form is
-// refused on the way are a part of it.
+// call makes one call of the model, within the limits of the run. It includes requests
+// whose form is refused on the way.
 func (r *Run) call(ctx context.Context, q *Question, reason string, a *answerForm, from form) (*schema.Message, form, error) {
 	if err := r.model.slots.Acquire(ctx, 1); err != nil {
 		return nil, from, context.Cause(ctx)
@@ -234,37 +234,37 @@ func (r *Run) call(ctx context.Context, q *Question, reason string, a *answerFor
 	return out, by, err
 }
 
-// openAfter is how many failures in a row it takes to leave the model alone: more than the
-// calls that one request makes at the same time.
+// openAfter is how many failures in a row pause the model: more than the simultaneous
+// calls of one request.
 const openAfter = 5
 
 // ErrLimit is returned when a request would cost more than its [Limits] allow. It is
 // backends.ErrInvalid: repeating the request spends as much again.
 var ErrLimit = fmt.Errorf("the limit of the request is reached: %w", backends.ErrInvalid)
 
-// Limits bound what one request may cost. 0 is no limit.
+// Limits bound the cost of one request. 0 is no limit.
 type Limits struct {
 	Calls  int // model calls, repeats included
 	Tokens int // of prompts and answers together
 }
 
-// Run is one request to a backend: the questions that belong to it, and what they cost
-// together. It is safe for concurrent use.
+// Run is one request to a backend: its questions, and their cost together. It is safe for
+// concurrent use.
 type Run struct {
 	model  *Model
 	limits Limits
 
 	mu     sync.Mutex
 	calls  int // made or under way
-	tokens int // spent, and those of the prompts under way
+	tokens int // spent, and estimated for the prompts under way
 	usage  backends.Usage
 	stages []*Stage
 }
 
-// Begin returns a run without questions so far.
+// Begin returns a run before its first question.
 func (m *Model) Begin(l Limits) *Run { return &Run{model: m, limits: l} }
 
-// Usage returns what the run has cost so far.
+// Usage returns the cost of the run so far.
 func (r *Run) Usage() backends.Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -297,7 +297,7 @@ func (r *Run) reserve(in ...string) (tokens int, err error) {
 	return tokens, nil
 }
 
-// spent replaces the estimate of a call by what the model reported.
+// spent replaces the estimate of a call by the reported number.
 func (r *Run) spent(estimate int, out *schema.Message) {
 	if out == nil || out.ResponseMeta == nil || out.ResponseMeta.Usage == nil {
 		return
@@ -335,16 +335,16 @@ func (r *Run) Stage(name string) *Stage {
 	return s
 }
 
-// In counts what came in.
+// In counts input.
 func (s *Stage) In(n int) { s.count(&s.report.In, n) }
 
-// Out counts what went on.
+// Out counts output.
 func (s *Stage) Out(n int) { s.count(&s.report.Out, n) }
 
-// Drop counts what did not go on.
+// Drop counts what was left out.
 func (s *Stage) Drop(n int) { s.count(&s.report.Dropped, n) }
 
-// Merge counts what was merged with memories that exist.
+// Merge counts merges with existing memories.
 func (s *Stage) Merge(n int) { s.count(&s.report.Merged, n) }
 
 func (s *Stage) count(field *int, n int) {
@@ -368,7 +368,7 @@ func (s *Stage) Fail(err error) {
 	}
 }
 
-// Report returns what became of the run so far.
+// Report returns the report of the run so far.
 func (r *Run) Report() backends.Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -384,7 +384,7 @@ func (r *Run) Report() backends.Report {
 	return out
 }
 
-// cutOff reports whether the model says that it had to stop before the end.
+// cutOff reports whether the model says that it had to stop early.
 func cutOff(m *schema.Message) bool {
 	if m.ResponseMeta == nil {
 		return false

@@ -20,8 +20,8 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// form is how a structured answer is asked for. A model that refuses one form is asked by the
-// next, and by that from then on.
+// form is a way to ask for a structured answer. If a model refuses one form, the next is
+// tried, and kept from then on.
 type form int
 
 const (
@@ -32,33 +32,33 @@ const (
 	small                // lines of JSON, by [Small]
 )
 
-// formNames are the values of openai.Config.Answers, and what reports say.
+// formNames are the values of openai.Config.Answers, and the names in reports.
 var formNames = []string{"schema", "forced", "auto", "prompt", "small"}
 
-// shaped is a chat model that can be held to a JSON schema. Those of an endpoint share what is
-// learnt of it.
+// shaped is a chat model that can be held to a JSON schema. Models of one endpoint share the
+// knowledge about its forms.
 type shaped interface {
 	WithJSONSchema(answer *schema.ToolInfo) (model.BaseChatModel, error)
 	Endpoint() (name, answers string)
 }
 
-// forms are what models refused so far: the form that each is asked by, by its endpoint or by
-// the chat model itself, and how many answers in a row made no sense.
+// forms is the knowledge about models: the form of each, by its endpoint or by the chat model
+// itself, and how many senseless answers it gave in a row.
 var forms = struct {
 	sync.Mutex
 	of      map[any]form
 	strikes map[any]int
 }{of: map[any]form{}, strikes: map[any]int{}}
 
-// Strikes after which questions are put in the small form at once.
+// The numbers of strikes after which questions are put in the small form at once.
 const (
-	newStrikes      = 2  // of a model that made no sense so far
-	sensibleStrikes = 3  // of another
+	newStrikes      = 2  // for a model without a sensible answer so far
+	sensibleStrikes = 3  // for another
 	isSmall         = 99 // it was understood in the small form then
 )
 
-// strike notes an answer in a usual form that made no sense, if it counts, and reports whether to ask
-// in the small form: at once where the model is new, and else behind two such answers.
+// strike notes a senseless answer in a usual form, if it counts, and reports whether to ask in the
+// small form. A new model gets it at once, another after two such answers.
 func (m *Model) strike(counts bool) bool {
 	forms.Lock()
 	defer forms.Unlock()
@@ -68,12 +68,13 @@ func (m *Model) strike(counts bool) bool {
 	return forms.strikes[m.key] > 1 || forms.strikes[m.key] > 0 && !m.sensible
 }
 
-// isLost reports whether questions are put in the small form at once. It is called with forms locked.
+// isLost reports whether questions are put in the small form at once. The caller holds the lock of
+// forms.
 func (m *Model) isLost() bool {
 	return forms.strikes[m.key] >= sensibleStrikes || forms.strikes[m.key] >= newStrikes && !m.sensible
 }
 
-// chooseForm finds out how the model can be asked, and by which name it is remembered.
+// chooseForm finds the first form of the model, and its key in forms.
 func (m *Model) chooseForm() {
 	m.calling, _ = m.plain.(model.ToolCallingChatModel)
 	m.shaped, _ = m.plain.(shaped)
@@ -100,7 +101,7 @@ func (m *Model) form(q *Question) form {
 	return max(m.first, forms.of[m.key])
 }
 
-// Small reports whether questions that have a small form are put in it.
+// Small reports whether questions with a small form are put in it.
 func (m *Model) Small() bool { return m != nil && m.form(&Question{Small: &Small{}}) == small }
 
 // takes remembers the form that the model answered in after it had refused or ignored others, and
@@ -125,7 +126,7 @@ func (m *Model) takes(ctx context.Context, f form) {
 	}
 }
 
-// generate asks by the form that the model takes, from one on: a refusal leads to the next.
+// generate asks in a form and, after each refusal, in the next.
 func (m *Model) generate(ctx context.Context, q *Question, reason string, a *answerForm, by form) (*schema.Message, form, error) {
 	for ; ; by++ {
 		out, err := m.askBy(ctx, by, q, reason, a)
@@ -135,7 +136,7 @@ func (m *Model) generate(ctx context.Context, q *Question, reason string, a *ans
 	}
 }
 
-// answerForm is what an answer has to look like; a text has none.
+// answerForm is the form of an answer; a text has none.
 type answerForm struct {
 	tool    *schema.ToolInfo
 	example string // its JSON

@@ -14,18 +14,18 @@ import (
 	"github.com/einomem/einomem/internal/jsontext"
 )
 
-// Small models wrap what they are asked for: in calls that they print, in objects of one key,
-// in lists under the name of what is to be done. This file takes the wrapping away.
+// Small models wrap their answers: in printed calls, in objects of one key, in lists under
+// the name of an operation. This file takes the wrapping away.
 
 var (
 	printedCall = regexp.MustCompile(`(?s)<tool_call>(.*?)(?:</tool_call>|$)`)
-	// bareWord is a word that stands where an entry should: the name of an operation, and no
+	// bareWord is a word in place of an entry: the name of an operation instead of a
 	// statement.
 	bareWord = regexp.MustCompile(`^[A-Za-z_-]*$`)
 )
 
 // pieces returns the parts of a text that are one JSON value each: calls that are printed one
-// after the other, or lines of JSON. Else it is the text.
+// after the other, or lines of JSON. Else it returns the text.
 func pieces(s string) (out []string) {
 	if json.Valid([]byte(s)) {
 		return []string{s}
@@ -48,14 +48,15 @@ func pieces(s string) (out []string) {
 	return []string{s}
 }
 
-// By these small models say that there is no entry: in a line, and in all of an answer.
+// Small models use these to say that there is no entry: in a line, and in the whole
+// answer.
 var (
 	emptyText   = regexp.MustCompile(`[:：]\s*(?:""|“”|null)\s*[}｝]+$`)
 	nothingSaid = regexp.MustCompile(`(?i)^[\s\pP]*(?:none|nothing|null|no facts?|n/a|empty|无|没有|空|\{\})[\s\pP]*$`)
 )
 
-// entriesIn returns the lines of a text that hold JSON, an empty list for one of an entry without a
-// text, or else the text in pieces.
+// entriesIn returns the lines of a text that hold JSON, with an empty list for an entry without a
+// text. Else it returns the text in pieces.
 func entriesIn(s string) (out []string) {
 	for line := range strings.Lines(jsontext.Unwrap(s)) {
 		from := strings.IndexAny(line, "{｛")
@@ -76,11 +77,12 @@ func entriesIn(s string) (out []string) {
 	return pieces(s)
 }
 
-// shape is what an answer can look like: the keys of its type, and of the entries of its only list.
+// shape is the expected form of an answer: the keys of its type, and of the entries of its only
+// list.
 type shape struct {
 	keys, entry map[string]bool
-	verb        string   // the key that says what an entry does, "" for none,
-	words       []string // and what it can say
+	verb        string   // the key for the operation of an entry, "" for none,
+	words       []string // and its possible values
 }
 
 func shapeOf(t reflect.Type) *shape {
@@ -120,8 +122,8 @@ func enumOf(tag reflect.StructTag) (out []string) {
 	return out
 }
 
-// bare returns what an answer wraps: it goes down to the first object that has a key of the
-// type, or to the entries of its list.
+// bare removes the wrapping of an answer: it goes down to the first object that has a key
+// of the type, or to the entries of its list.
 func (s *shape) bare(v any) any {
 	m, ok := v.(map[string]any)
 	switch {
@@ -138,7 +140,8 @@ func (s *shape) bare(v any) any {
 	return v
 }
 
-// entries returns the entries in a value, in order. verb is what they do if they do not say it.
+// entries returns the entries in a value, in order. verb is the operation of entries that leave
+// it out.
 func (s *shape) entries(v any, verb string) (out []any) {
 	m, isObject := v.(map[string]any)
 	text, isText := v.(string)

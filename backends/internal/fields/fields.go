@@ -1,11 +1,11 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fields fills the fields of a typed document about a person by facts. A fact that
-// states a field has its value in its metadata, under [backends.MetaProfile]; what the document
-// holds follows from the facts that hold. So a fact that is retracted, corrected or forgotten
-// takes its value along, and nothing is stored twice. Package profile has the documents, mem0
-// and reflect the facts.
+// Package fields fills the fields of a typed document about a person from facts. A fact that
+// states a field has its value in its metadata, under [backends.MetaProfile], and the document
+// follows from the active facts. So a fact that is retracted, corrected or forgotten takes its
+// value along, and each value is stored once. Package profile has the documents, mem0 and
+// reflect the facts.
 package fields
 
 import (
@@ -24,9 +24,9 @@ import (
 // Field is a field of a document.
 type Field struct {
 	Name string
-	Form string // what it may hold and is about, for a model
-	List bool   // it holds what several facts say
-	// Check returns an error for a value that the field cannot hold, which is of JSON.
+	Form string // its type and subject, for a model
+	List bool   // it holds the values of several facts
+	// Check returns an error for a JSON value that the field cannot hold.
 	Check func(value any) error
 }
 
@@ -61,8 +61,8 @@ func (v *Value) Decode(from any) {
 	*v = Value(raw)
 }
 
-// Read returns the value that a model wrote for a field, as the field holds it, or an error in
-// words for the caller.
+// Read returns a model's value for a field in the field's own form. Its error is in words for
+// the caller.
 func (s Set) Read(field string, v Value) (any, error) {
 	f := s.field(field)
 	if f == nil {
@@ -94,7 +94,7 @@ func (s Set) field(name string) *Field {
 	return &s[at]
 }
 
-// Fill has a memory fill a field.
+// Fill makes a memory fill a field.
 func Fill(m *backends.Memory, field string, value any) {
 	of := map[string]any{}
 	maps.Copy(of, Filled(m))
@@ -108,10 +108,10 @@ func Filled(m *backends.Memory) map[string]any {
 	return of
 }
 
-// Fold returns what a document holds by the memories that fill its fields, those that hold no
-// more included, and of each field the memories that say it. The last statement about a field
-// decides, by when it was said, and by what superseded what: if it holds no more, the field is
-// empty. A list has the values of all that hold. Values that do not fit the field are left out.
+// Fold returns the document of the memories that fill its fields, ended ones included, and for
+// each field the memories behind it. The last statement about a field decides, by its time and
+// by the chain: if it has ended, the field is empty. A list has the values of all active
+// memories. Values that do not fit the field are left out.
 func (s Set) Fold(memories []*backends.Memory, now time.Time) (doc map[string]any, of map[string][]*backends.Memory) {
 	doc, of = map[string]any{}, map[string][]*backends.Memory{}
 	said := slices.Clone(memories)
@@ -125,7 +125,7 @@ func (s Set) Fold(memories []*backends.Memory, now time.Time) (doc map[string]an
 		}
 		for _, m := range said {
 			value, ok := Filled(m)[f.Name]
-			if !ok || f.Check(value) != nil || states[m.SupersededBy] { // clocks differ, chains do not
+			if !ok || f.Check(value) != nil || states[m.SupersededBy] { // clocks differ, chains are exact
 				continue
 			}
 			holds := m.Active() && !m.Expired(now)
@@ -144,7 +144,7 @@ func (s Set) Fold(memories []*backends.Memory, now time.Time) (doc map[string]an
 	return doc, of
 }
 
-// at is when a memory was said, else stored.
+// at returns when a memory was said, else stored.
 func at(m *backends.Memory) time.Time {
 	if m.Observed.IsZero() {
 		return m.Created
@@ -152,7 +152,7 @@ func at(m *backends.Memory) time.Time {
 	return m.Observed
 }
 
-// union adds the elements of a list to those that are there, each once.
+// union adds the elements of a list to the present ones, each once.
 func union(values []any, more any) []any {
 	added, _ := more.([]any)
 	for _, v := range added {

@@ -22,13 +22,12 @@ const (
 	deleteBatch = 5000     // memories that one write of DeleteAll removes
 )
 
-// Update changes one memory in place, as [backends.Manager] says. The memory keeps
-// its id, its scope and its place in the chain whatever the metadata says; metadata
-// keys such as user_id are the caller's own and name nothing. A new text is redacted
-// and embedded anew, and the turn that taught the former one is silent: see [Keeper.Delete]. Of
-// what holds no more Updated stays when it ended. A core block is
-// ErrInvalid. The request's scope does not choose the partition: p does. It is the caller:
-// see [Keeper.Allow].
+// Update changes one memory in place, as [backends.Manager] says. The memory keeps its id, its
+// scope and its place in the chain under any metadata; keys such as user_id are the caller's
+// own. A new text is redacted and embedded anew, and the turn that taught the former one
+// becomes silent: see [Keeper.Delete]. An ended memory keeps its Updated, the time of its end.
+// A core block is ErrInvalid. The partition is p; the request's scope is the caller: see
+// [Keeper.Allow].
 func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.UpdateRequest) (*backends.Memory, error) {
 	if r.Text == nil && r.Metadata == nil && r.Expires == nil && r.Quality == nil && r.Standing == nil && r.Delicate == nil {
 		return nil, k.errorf("memory %s: %w: nothing to change", r.ID, backends.ErrInvalid)
@@ -41,7 +40,7 @@ func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.U
 		}
 		former := rec.Text
 		batch, err := k.change(ctx, rec, r)
-		if err == nil && rec.Text != former { // else the turn that taught it says what it said before
+		if err == nil && rec.Text != former { // else the turn that taught it still says the same
 			var silenced []store.Mutation
 			was := rec.Memory
 			was.Text = former
@@ -65,15 +64,15 @@ func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.U
 }
 
 // changing reads a memory and hands it to write with the version that it must still have
-// then: the one that the caller expects, else the one read. A lost race is tried again, which
-// does not help a caller whose version is gone.
+// then: the caller's expected version, else the version read. A lost race is tried again;
+// that cannot help a caller whose version is gone.
 func (k *Keeper) changing(ctx context.Context, p backends.Partition, id string, expected int64, write func(*store.Record, int64) error) error {
 	return store.OnConflict(ctx, func() error {
 		rec, err := k.record(ctx, p, id)
 		if err != nil {
 			return err
 		}
-		if rec.Kind.Traits().InPrompt { // nothing here knows its limit, or whether the agent may change it at all
+		if rec.Kind.Traits().InPrompt { // its limit, and the agent's right to change it, are unknown here
 			return k.errorf("memory %s: %w: it is a core block, which is edited by core_memory_append and core_memory_replace, or by Set of package core", id, backends.ErrInvalid)
 		}
 		return write(rec, cmp.Or(expected, rec.Version))
@@ -116,7 +115,7 @@ func (k *Keeper) change(ctx context.Context, rec *store.Record, r *backends.Upda
 		return batch, nil
 	}
 	rec.Text = text
-	if rec.Kind.Traits().Keywords { // they were those of the former text
+	if rec.Kind.Traits().Keywords { // they were keywords of the former text
 		rec.WhenToUse = ""
 	}
 	var err error
@@ -139,12 +138,10 @@ func (k *Keeper) mergeMetadata(old, changes map[string]any) map[string]any {
 	return merged
 }
 
-// Delete removes one memory; its history still answers. The turn that taught it is silent from
-// then on: no search finds what was said in it, and nothing is learnt from it again. What else it
-// taught stays. With Erase nothing is left of the memory, nor in this store of what that turn said.
-// A core block is ErrInvalid.
-// The request's scope does not choose the partition: p does. It is the caller: see
-// [Keeper.Allow].
+// Delete removes one memory; its history still answers. The turn that taught it becomes silent:
+// searches and learning skip its words. Other memories of that turn stay. Erase also removes the
+// history, and the words of that turn from this store. A core block is ErrInvalid. The partition is
+// p; the request's scope is the caller: see [Keeper.Allow].
 func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.DeleteRequest) error {
 	return k.changing(ctx, p, r.ID, r.Version, func(rec *store.Record, expect int64) error {
 		if err := k.Allow(ctx, backends.OpDelete, r.Scope, p, &rec.Memory); err != nil {
@@ -169,17 +166,17 @@ func (k *Keeper) Delete(ctx context.Context, p backends.Partition, r *backends.D
 	})
 }
 
-// DeleteAll removes what the request matches and returns how many: active or not,
-// expired or not, core blocks too: it erases a user. Large partitions
-// take several writes; after an error the call may be repeated. The request's scope
-// does not choose the partition: p does. It is the caller: if they may not delete one of the
-// memories, that is ErrDenied, and all stay.
+// DeleteAll removes what the request matches and returns how many: active, ended and expired
+// memories, and core blocks too, since it erases a user. Large partitions take several
+// writes; after an error the call may be repeated. The partition is p; the request's scope
+// is the caller. If they may not delete one of the memories, the error is ErrDenied, and all
+// stay.
 func (k *Keeper) DeleteAll(ctx context.Context, p backends.Partition, r *backends.DeleteAllRequest) (int, error) {
 	allowed := func(m *backends.Memory) error { return k.Allow(ctx, backends.OpDelete, r.Scope, p, m) }
 	return k.remove(ctx, p, k.Visible(r.Scope, p, r.Filter), store.Delete, allowed)
 }
 
-// remove removes what matches a filter, all of which must be allowed, and returns how many.
+// remove removes the matches of a filter, if all are allowed, and returns how many.
 func (k *Keeper) remove(ctx context.Context, p backends.Partition, f *backends.Filter, by func(id string) store.Mutation, allowed ...func(*backends.Memory) error) (int, error) {
 	matches, err := f.Compile()
 	if err != nil {
@@ -221,10 +218,10 @@ func (k *Keeper) remove(ctx context.Context, p backends.Partition, f *backends.F
 	return done, nil
 }
 
-// RedactJSON returns a copy of a JSON value, such as metadata, in which every text, and
-// every key of an object, is redacted by Config.Redact. What is of a type of its own, such
-// as map[string]string, becomes what its JSON says; what is no JSON is returned as it is,
-// and no store takes it.
+// RedactJSON returns a copy of a JSON value, such as metadata, with every text and every
+// key of an object redacted by Config.Redact. A value of a type of its own, such as
+// map[string]string, takes its JSON form. A value that JSON lacks is returned as it is,
+// and every store refuses it.
 func (k *Keeper) RedactJSON(v any) any {
 	switch x := v.(type) {
 	case string:
@@ -255,17 +252,17 @@ func (k *Keeper) RedactJSON(v any) any {
 	return k.RedactJSON(plain)
 }
 
-// Commit carries out a batch: every record that is written without a vector gets
-// one, the batch gets the Embedding of those, and one Apply stores it all or nothing.
-// usage counts what was embedded, and may be nil. In a partition with vectors of another
-// model what is new gets none: words find it until the partition is embedded anew.
+// Commit carries out a batch: every written record without a vector gets one, the batch
+// gets their Embedding, and one Apply stores it all or nothing. usage counts the embedded
+// texts, and may be nil. A partition may have vectors of another model. Then new records
+// get no vector: words find them until the partition is embedded anew.
 //
-// The batch and its records are changed, so that one that lost a race (ErrConflict)
-// can be committed again with nothing embedded twice. A record that was read from the
-// store and says something else now needs its Vector cleared first.
+// Commit changes the batch and its records. A batch that lost a race (ErrConflict) can
+// thus be committed again, and each text is embedded once. Clear the Vector of a record
+// that was read from the store and has a new text.
 //
-// Errors: those of [Keeper.Embed] and of [store.Records]. After each of them nothing
-// was stored.
+// Errors come from [Keeper.Embed] and [store.Records]. After each of them the store is as
+// before.
 func (k *Keeper) Commit(ctx context.Context, p backends.Partition, b *store.Batch, usage *backends.Usage) (*store.Applied, error) {
 	space, err := k.Embed(ctx, lacking(b), usage)
 	if err != nil {
@@ -281,7 +278,7 @@ func (k *Keeper) Commit(ctx context.Context, p backends.Partition, b *store.Batc
 	return applied, nil
 }
 
-// apply applies a batch: without its vectors where the partition's are of another model.
+// apply applies a batch, without its vectors if the partition's are of another model.
 func (k *Keeper) apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
 	applied, err := k.config.Store.Apply(ctx, p, b)
 	if b.Embedding == nil || !errors.Is(err, backends.ErrDimension) {
@@ -292,7 +289,7 @@ func (k *Keeper) apply(ctx context.Context, p backends.Partition, b *store.Batch
 		if m.Record == nil {
 			continue
 		}
-		if _, err := decode(m.Record.Vector); err == nil { // others are the partition's own
+		if _, err := decode(m.Record.Vector); err == nil { // the others are the partition's own
 			m.Record.Vector = nil
 		}
 	}
@@ -300,10 +297,9 @@ func (k *Keeper) apply(ctx context.Context, p backends.Partition, b *store.Batch
 	return k.config.Store.Apply(ctx, p, b)
 }
 
-// lacking returns the records of a batch that have to be embedded: those without a
-// vector, and new ones whose vector has no space in the batch. (One of
-// a batch that failed, put into another; the space of a stored one is its
-// partition's.)
+// lacking returns the records of a batch that need embedding: records without a vector,
+// and new ones whose vector has no space in the batch. (Such a vector comes from a batch
+// that failed; the space of a stored vector is its partition's.)
 func lacking(b *store.Batch) []*store.Record {
 	var out []*store.Record
 	for i := range b.Mutations {
@@ -318,10 +314,10 @@ func lacking(b *store.Batch) []*store.Record {
 	return out
 }
 
-// Embed fills in the vectors of the records and returns their space, for the
-// Embedding of the batch. Where Config.Embeds is not set, and for no records, it does
-// nothing. usage counts the texts, and may be nil. Errors are those of
-// [recall.Ranker.Embed]; then no record was changed.
+// Embed fills in the vectors of the records and returns their space, for the Embedding of
+// the batch. It returns nil if Config.Embeds is false, or without records. usage counts
+// the texts, and may be nil. Errors come from [recall.Ranker.Embed]; they leave all
+// records unchanged.
 func (k *Keeper) Embed(ctx context.Context, records []*store.Record, usage *backends.Usage) (*store.Embedding, error) {
 	if !k.config.Embeds || len(records) == 0 {
 		return nil, nil
@@ -343,18 +339,18 @@ func (k *Keeper) Embed(ctx context.Context, records []*store.Record, usage *back
 	return space, nil
 }
 
-// Replayed returns what the batch with this idempotency key did before, nil when
-// there was none, so that a repeated call asks no model. session is the update of
-// the batch to come, if it has one: Applied.Session is that session as it is now.
+// Replayed returns the earlier result of the batch with this idempotency key, or nil. So
+// a repeated call costs no model. session is the update of the batch to come, if it has
+// one: Applied.Session is that session as it is now.
 //
-// It asks the store with a batch that cannot succeed: a key that is known is answered
-// unchecked, and for any other the batch fails as a whole and leaves the key unused.
+// It asks the store with a batch that cannot succeed. The store answers a known key
+// unchecked. For any other key the batch fails as a whole and leaves the key unused.
 func (k *Keeper) Replayed(ctx context.Context, p backends.Partition, key string, session *store.SessionUpdate) (*store.Applied, error) {
 	if key == "" {
 		return nil, nil
 	}
 	never := store.Delete("never")
-	never.Expect = 1 << 53 // no record comes to this version
+	never.Expect = 1 << 53 // above every version of a record
 	applied, err := k.config.Store.Apply(ctx, p, &store.Batch{Key: key, Session: session, Mutations: []store.Mutation{never}})
 	switch {
 	case errors.Is(err, backends.ErrConflict), errors.Is(err, backends.ErrNotFound):
@@ -365,5 +361,5 @@ func (k *Keeper) Replayed(ctx context.Context, p backends.Partition, key string,
 	return applied, nil
 }
 
-// Attempts bounds how often a call that lost a race is tried, where a try may ask a model.
+// Attempts bounds the tries of a call that lost races, where a try may ask a model.
 const Attempts = 4

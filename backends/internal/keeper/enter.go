@@ -10,7 +10,7 @@ import (
 )
 
 // Enter resolves the workspace of a call that writes there, and begins it: see [Keeper.Begin].
-// ErrDenied: the caller may do none of that, see [Keeper.Allow].
+// ErrDenied: the caller lacks the right to one of the operations, see [Keeper.Allow].
 func (k *Keeper) Enter(ctx context.Context, s backends.Scope, may ...backends.Op) (context.Context, backends.Scope, backends.Partition, error) {
 	s, p, err := k.Resolve(ctx, s, Workspace)
 	for _, op := range may {

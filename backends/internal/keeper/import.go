@@ -12,13 +12,13 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// actorImport is who wrote down what an import brings to others.
+// actorImport is the author of imported data in the partitions of others.
 const actorImport = "import"
 
-// Admit makes of a memory that is imported, and of its history, what a write by the caller
-// would have stored: redacted, allowed, and in a share nobody's claim of who said it. A
-// vector of another embedder goes: words find the memory until ReembedAll. It is the Memory
-// of a [store.ImportOptions].
+// Admit changes an imported memory and its history to the form that a write by the caller
+// would have stored. It redacts and authorises them, and removes claims of authorship in a
+// share. A vector of another embedder goes: words find the memory until ReembedAll. Admit
+// is the Memory of a [store.ImportOptions].
 func (m *Manager) Admit(ctx context.Context, s backends.Scope, p backends.Partition, x *store.Mutation, space *store.Embedding) error {
 	k, caller := m.keep.For(p.Kind), p.Scope()
 	if p.Kind != backends.PartitionUser {

@@ -1,39 +1,40 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package keeper is what every backend over a store does with the memories of a
-// partition: find, list, change, delete, return their history, write them to a stream
-// and read them back, and store a batch with its vectors. A backend decides what is
-// worth remembering; its keeper keeps it.
+// Package keeper is the common part of all backends over a store. It finds, lists,
+// changes and deletes the memories of a partition, returns their history, writes them to
+// a stream and reads them back, and stores a batch with its vectors. A backend decides
+// what is worth remembering; its keeper keeps it.
 //
 //	ranker, err := recall.New(ctx, &recall.Config{Records: st, Keys: keeper.Keys})
 //	k, err := keeper.New(&keeper.Config{Name: "notes", Store: st, Ranker: ranker})
 //
-// A backend resolves the scope of a call to a [backends.Partition] and hands it on; the
-// scope of a request does not choose one here. It says who asks: see [Sharing]. An id of
-// another partition is [backends.ErrNotFound]: to a call nothing exists but its own.
+// A backend resolves the scope of a call to a [backends.Partition] and hands it on. The
+// scope of a request only names the caller here: see [Sharing]. An id of another
+// partition is [backends.ErrNotFound]: a call sees its own partition alone.
 //
 // # Storing
 //
-// [Keeper.Commit] takes a [store.Batch], embeds the records in it and applies it, all
-// or nothing. What other processes may store at the same time is stored in four steps:
+// [Keeper.Commit] takes a [store.Batch], embeds the records in it and applies it, all or
+// nothing. Several processes may store the same memory at the same time. It takes four
+// steps:
 //
 //   - look for it: [Keeper.Lookup] by [TextKey], or by keys of one's own made by [Key];
-//   - give it an id that follows from what it is, by [ContentID] (the [TextKey] is a
+//   - give it an id that follows from its content, by [ContentID] (the [TextKey] is a
 //     good part), and an instant of [Keeper.Stamps];
 //   - put it with Expect [store.MustNotExist], or with the version that was read
-//     ([Keeper.Records]) where it replaces something;
-//   - do all that in [Retry]: a race that was lost is [backends.ErrConflict], and the
-//     second look finds what the winner stored.
+//     ([Keeper.Records]) where it replaces another;
+//   - do all that in [store.OnConflict]: a lost race is [backends.ErrConflict], and the
+//     second look finds the memory that the winner stored.
 //
-// With an idempotency key as the batch's Key a repeated call stores nothing;
-// [Keeper.Replayed] says so before a model is asked.
+// With an idempotency key as the batch's Key a repeated call is harmless;
+// [Keeper.Replayed] reports it before a model is asked.
 //
 // # Reading
 //
-// [Keeper.All], [Keeper.Lookup] and [Keeper.Held] answer from the ranker's index, at
-// no cost worth counting, with memories that belong to it: Clone one to change it.
-// Everything else hands out copies.
+// [Keeper.All], [Keeper.Lookup] and [Keeper.Held] answer from the ranker's index, at a
+// negligible cost. Their memories belong to the index: Clone one to change it. All other
+// methods return copies.
 package keeper
 
 import (
@@ -55,34 +56,35 @@ import (
 type Config struct {
 	// Name is the backend's: errors begin with it. Required.
 	Name string
-	// Store is where the memories are. Required. It stays the caller's to close.
+	// Store has the memories. Required. It stays the caller's to close.
 	Store store.Store
 	// Ranker finds them. Required. It reads the same store. It stays the caller's to close.
 	Ranker *recall.Ranker
-	// Embeds says that the ranker has an embedder: what is written gets vectors.
+	// Embeds says that the ranker has an embedder: written memories get vectors.
 	Embeds bool
-	// Redact is applied to every text that Update and Load store, those of metadata
-	// among them; of a Commit the texts are the caller's to redact, before ids are made
-	// of them. Optional. It must be safe for concurrent use. Defaults to redact.Text.
+	// Redact is applied to every text that Update and Load store, metadata included. The
+	// caller of Commit redacts its texts, before ids are made of them. Optional. It must
+	// be safe for concurrent use. Defaults to redact.Text.
 	Redact func(string) string
-	// Sharing is how workspaces are shared. Optional. Without it they are as other
-	// partitions.
+	// Sharing says how users share workspaces. Optional. Without it a workspace is like
+	// any other partition.
 	Sharing *Sharing
-	// Clock is where the time comes from. Optional. Defaults to [backends.SystemClock].
+	// Clock is the source of the time. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
-	// Retention says what is erased when its time is over, and whether uses are counted:
-	// in the background, from Start to Stop. Optional. Defaults to nothing.
+	// Retention says what is erased when its time is over, and whether uses are counted.
+	// It works in the background, from Start to Stop. Optional. By default everything
+	// stays.
 	Retention *backends.Retention
-	// CountUses counts how often memories are shown to a model, whether a rule of Retention
-	// asks for it or not. Optional.
+	// CountUses counts how often a model is shown memories, even if no rule of Retention
+	// asks for it. Optional.
 	CountUses bool
-	// OnError gets what fails in the background, which is logged as well. Optional.
+	// OnError gets failures in the background, which are logged as well. Optional.
 	OnError func(context.Context, error)
 }
 
-// Keeper keeps the memories of partitions in a store. It is safe for concurrent
-// use. Every method is confined to the partition that it is given; one that is not
-// legal is [backends.ErrInvalid].
+// Keeper keeps the memories of partitions in a store. It is safe for concurrent use.
+// Every method is confined to the partition that it is given; an illegal partition is
+// [backends.ErrInvalid].
 type Keeper struct {
 	config Config
 	shared *Keeper // of workspaces, where Config.Sharing is set
@@ -91,8 +93,8 @@ type Keeper struct {
 	background
 }
 
-// New returns a keeper. A configuration without what is required, or with a retention
-// that cannot be carried out, is [backends.ErrInvalid].
+// New returns a keeper. An incomplete configuration, or an impossible retention, is
+// [backends.ErrInvalid].
 func New(c *Config) (*Keeper, error) {
 	if c == nil || c.Name == "" || c.Store == nil || c.Ranker == nil {
 		return nil, fmt.Errorf("keeper: %w: Config needs a Name, a Store and a Ranker over it", backends.ErrInvalid)
@@ -116,10 +118,10 @@ func New(c *Config) (*Keeper, error) {
 	return k, nil
 }
 
-// Store returns where the memories are.
+// Store returns the store of the memories.
 func (k *Keeper) Store() store.Store { return k.config.Store }
 
-// Ranker returns what finds them.
+// Ranker returns the ranker that finds them.
 func (k *Keeper) Ranker() *recall.Ranker { return k.config.Ranker }
 
 // Embeds reports whether memories have vectors.
@@ -131,8 +133,8 @@ func (k *Keeper) Now() time.Time { return k.config.Clock() }
 // Redact returns a text as it may be stored, by Config.Redact.
 func (k *Keeper) Redact(s string) string { return k.config.Redact(s) }
 
-// Call carries out a call of a backend, one of those that its Close waits for: ErrInvalid
-// for a call without a request, ErrUnavailable for one after Close. A panic is its error.
+// Call carries out a call of a backend that its Close waits for. It returns ErrInvalid
+// for a nil request, ErrUnavailable after Close, and a panic as an error.
 func Call[R, T any](ctx context.Context, k *Keeper, calls *work.Calls, r *R, do func(context.Context, *R) (*T, error)) (_ *T, err error) {
 	defer work.Recover(k.config.Name, &err)
 	if r == nil {
@@ -145,9 +147,9 @@ func Call[R, T any](ctx context.Context, k *Keeper, calls *work.Calls, r *R, do 
 	return do(ctx, r)
 }
 
-// Begin returns the context for what a call writes: see [store.Begin]. It belongs to whom the
-// scope names, and to the workspace, wherever it is written. Every public call that writes
-// begins so.
+// Begin returns the context for the writes of a call: see [store.Begin]. It begins in the
+// lives of the scope's owner and of the workspace, for writes to any partition. Every public
+// call that writes begins so.
 func (k *Keeper) Begin(ctx context.Context, s backends.Scope) (context.Context, error) {
 	s, p, err := k.Resolve(ctx, s, backends.Scope.Owner)
 	if err != nil {
@@ -165,9 +167,9 @@ func (k *Keeper) Begin(ctx context.Context, s backends.Scope) (context.Context, 
 	return ctx, nil
 }
 
-// Resolve returns the scope of a call and the partition that of names in it, such as
-// [backends.Scope.Speaker]. A zero scope is that of the context. Errors: ErrNoScope, and
-// ErrInvalid for a part that is not legal.
+// Resolve returns the scope of a call and its partition, which of finds in it, such as
+// [backends.Scope.Speaker]. A zero scope takes the context's. Errors: ErrNoScope, and
+// ErrInvalid for an illegal part.
 func (k *Keeper) Resolve(ctx context.Context, s backends.Scope, of func(backends.Scope) (backends.Partition, error)) (backends.Scope, backends.Partition, error) {
 	if s.IsZero() {
 		s, _ = backends.ScopeFrom(ctx)
@@ -189,9 +191,9 @@ func Workspace(s backends.Scope) (backends.Partition, error) {
 	return s.Partition(backends.PartitionWorkspace)
 }
 
-// Stamps returns the first of n instants a microsecond apart, later than any given
-// out before: the Created of n memories of one batch. So the order of storing
-// survives a clock that stands still.
+// Stamps returns the first of n instants a microsecond apart, later than all earlier
+// ones: the Created of n memories of one batch. So the order of storing survives a clock
+// that stands still.
 func (k *Keeper) Stamps(n int) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -208,9 +210,9 @@ func (k *Keeper) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", k.config.Name, fmt.Errorf(format, args...))
 }
 
-// Keys returns the keys by which [Keeper.Lookup] finds a memory: the [TextKey] of what it says,
-// and of one that marks a turn as silent where that was said. It is made for the Keys of a
-// recall.Config.
+// Keys returns the keys by which [Keeper.Lookup] finds a memory: the [TextKey] of its text and,
+// for a memory that marks a turn as silent, the places of that turn. It is made for the Keys of
+// a recall.Config.
 func Keys(m *backends.Memory) []string {
 	keys := []string{TextKey(m.Kind, m.WhenToUse, m.Text)}
 	if silent(m) {
@@ -221,10 +223,10 @@ func Keys(m *backends.Memory) []string {
 	return keys
 }
 
-// TextKey returns the key of the same words: memories of one kind whose WhenToUse
-// and Text differ in nothing but width, case, spaces between words and the sentence's
-// final mark have the same. Numbers always count, and so does a question mark. The
-// keywords by which a personal memory is found do not.
+// TextKey returns the key of the same words. Memories of one kind share it if their
+// WhenToUse and Text differ only in width, case, spaces between words and the sentence's
+// final mark. Numbers always count, and so does a question mark. The keywords of a
+// personal memory are left out.
 func TextKey(kind backends.Kind, whenToUse, content string) string {
 	if kind.Traits().Keywords {
 		whenToUse = ""
@@ -232,10 +234,10 @@ func TextKey(kind backends.Kind, whenToUse, content string) string {
 	return text.HashKey("text", string(kind), text.Fold(whenToUse), text.Fold(content))
 }
 
-// ContentID returns the id of a memory that follows from what it is: a UUID of
-// version 8 (RFC 9562) made of the partition, the kind and the parts in their order.
-// Two processes that learn the same thing at the same time meet: the second Put that
-// expects [store.MustNotExist] is ErrConflict, and its writer looks again.
+// ContentID returns the id of a memory that follows from its content: a UUID of version 8
+// (RFC 9562) made of the partition, the kind and the parts in their order. Two processes
+// that learn the same thing at the same time meet: the second Put that expects
+// [store.MustNotExist] is ErrConflict, and its writer looks again.
 func ContentID(p backends.Partition, kind backends.Kind, parts ...string) string {
 	return text.HashID(append([]string{p.String(), string(kind)}, parts...)...)
 }

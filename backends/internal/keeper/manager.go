@@ -19,12 +19,12 @@ import (
 // Place is a partition that a call about memories may go to.
 type Place struct {
 	backends.Partition
-	Caller  backends.Scope   // who asks, for Config.Sharing
-	Within  *backends.Filter // what of it a call reaches; nil: everything
-	Forgets *backends.Filter // what of it DeleteAll erases; nil: everything
+	Caller  backends.Scope   // the caller, for Config.Sharing
+	Within  *backends.Filter // the memories that a call reaches; nil: all
+	Forgets *backends.Filter // the memories that DeleteAll erases; nil: all
 }
 
-// Manager is what programs do with the memories of a backend, in the places that the scope of
+// Manager lets programs work with the memories of a backend, in the places that the scope of
 // a call names. Backends embed it. It is safe for concurrent use.
 type Manager struct {
 	keep   *Keeper
@@ -36,10 +36,10 @@ func (k *Keeper) NewManager(places func(context.Context, backends.Scope) ([]Plac
 	return &Manager{keep: k, places: places}
 }
 
-// Keeper returns what keeps the memories, for package reflect.
+// Keeper returns the keeper of the memories, for package reflect.
 func (m *Manager) Keeper() *Keeper { return m.keep }
 
-// inPlace returns what f returns for the place of a scope that holds the memory.
+// inPlace returns f's result for the place of a scope that holds the memory.
 func inPlace[T any](ctx context.Context, m *Manager, s backends.Scope, id string, f func(Place) (T, error)) (out T, err error) {
 	places, err := m.places(ctx, s)
 	for _, p := range places {
@@ -53,8 +53,8 @@ func inPlace[T any](ctx context.Context, m *Manager, s backends.Scope, id string
 	return out, err
 }
 
-// reaches is ErrNotFound for a memory that a call does not reach, such as one about another
-// user.
+// reaches returns ErrNotFound for a memory out of the call's reach, such as one about
+// another user.
 func (k *Keeper) reaches(ctx context.Context, p Place, id string) error {
 	if p.Within == nil {
 		return nil
@@ -140,8 +140,8 @@ func (m *Manager) History(ctx context.Context, r *backends.HistoryRequest) ([]ba
 	})
 }
 
-// List implements [backends.Manager]: place after place, without empty pages between them.
-// Core blocks are listed only where Kinds asks for them.
+// List implements [backends.Manager]: place after place, and skips empty pages between
+// them. Core blocks are listed only where Kinds asks for them.
 func (m *Manager) List(ctx context.Context, r *backends.ListRequest) (*backends.ListResponse, error) {
 	if r == nil {
 		return nil, m.keep.noRequest()
@@ -202,7 +202,7 @@ func (m *Manager) DeleteAll(ctx context.Context, r *backends.DeleteAllRequest) (
 	return m.keep.DeleteAll(ctx, places[0].Partition, &q)
 }
 
-// deleteEverything is Forget that counts the memories that there are.
+// deleteEverything is Forget with a count of the memories before.
 func (m *Manager) deleteEverything(ctx context.Context, s backends.Scope) (int, error) {
 	p, err := m.whom(ctx, s)
 	if err != nil {
@@ -222,8 +222,8 @@ func (m *Manager) deleteEverything(ctx context.Context, s backends.Scope) (int, 
 	return n, err
 }
 
-// Forget implements [backends.Forgetter]. Of a user it also erases, in the workspaces of the
-// namespace, what other backends over the same store keep of them.
+// Forget implements [backends.Forgetter]. For a user it also erases data of other backends
+// over the same store, in the workspaces of the namespace.
 func (m *Manager) Forget(ctx context.Context, r *backends.ForgetRequest) (*backends.Receipt, error) {
 	if r == nil {
 		return nil, m.keep.noRequest()
@@ -238,21 +238,21 @@ func (m *Manager) Forget(ctx context.Context, r *backends.ForgetRequest) (*backe
 	}
 	receipt, err := store.Forget(ctx, m.keep.Store(), p, r.Part)
 	for _, about := range places {
-		if err == nil && about.Forgets != nil && r.Part == nil { // what others said about them
+		if err == nil && about.Forgets != nil && r.Part == nil { // the words of others about them
 			share := backends.Share{Partition: about.Partition}
 			if share.Memories, err = m.keep.remove(ctx, about.Partition, about.Forgets, store.Erase); share.Memories > 0 {
 				receipt.Join(&backends.Receipt{Partition: p, Elsewhere: []backends.Share{share}})
 			}
 		}
 	}
-	_, _ = m.keep.every(ctx, p, true) // the index lets go of what is gone; one that fails does with the next search
+	_, _ = m.keep.every(ctx, p, true) // the index drops erased memories; a failed index does so with the next search
 	if err != nil {
 		err = m.keep.errorf("%w", err)
 	}
 	return receipt, err
 }
 
-// whom returns the partition of whom a scope names that has a place.
+// whom returns the partition of a scope's owner, if the owner has a place.
 func (m *Manager) whom(ctx context.Context, s backends.Scope) (backends.Partition, error) {
 	if _, err := m.places(ctx, s); err != nil {
 		return backends.Partition{}, err
@@ -261,8 +261,8 @@ func (m *Manager) whom(ctx context.Context, s backends.Scope) (backends.Partitio
 	return p, err
 }
 
-// Rollback implements [backends.Rollbacker], in the places that the scope names. In a workspace
-// what the caller may not delete is a conflict.
+// Rollback implements [backends.Rollbacker], in the places that the scope names. In a
+// workspace, a memory that the caller may not delete is a conflict.
 func (m *Manager) Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error) {
 	if r == nil {
 		return nil, m.keep.noRequest()
@@ -289,8 +289,8 @@ func (m *Manager) Rollback(ctx context.Context, r *backends.RollbackRequest) (*b
 	return out, err
 }
 
-// Export writes all that the store holds of whom the scope names, a user, else an agent, else
-// a workspace: see [store.Export]. It is not redacted.
+// Export writes all data of the scope's owner, a user, else an agent, else a workspace: see
+// [store.Export]. The texts are as stored, without further redaction.
 func (m *Manager) Export(ctx context.Context, s backends.Scope, w io.Writer) (store.TransferCount, error) {
 	p, err := m.whom(ctx, s)
 	if err != nil {
@@ -299,9 +299,9 @@ func (m *Manager) Export(ctx context.Context, s backends.Scope, w io.Writer) (st
 	return store.Export(ctx, m.keep.Store(), p, w)
 }
 
-// Import reads what Export wrote of whom the scope names, from whichever store: see
-// [store.Import]. Memories are admitted by [Manager.Admit] and then by o, which may be nil.
-// The log of sessions is stored as it stands there.
+// Import reads an Export of the scope's owner, from any store: see [store.Import].
+// [Manager.Admit] checks the memories first, then o, which may be nil. The log of sessions
+// is stored as the stream has it.
 func (m *Manager) Import(ctx context.Context, s backends.Scope, r io.Reader, o *store.ImportOptions) (_ store.TransferCount, err error) {
 	defer work.Recover(m.keep.config.Name, &err)
 	p, err := m.whom(ctx, s)
@@ -313,17 +313,17 @@ func (m *Manager) Import(ctx context.Context, s backends.Scope, r io.Reader, o *
 	}))
 }
 
-// ReembedAll gives every memory of a namespace, which "" is the default one, a vector of the
-// configured embedder after the embedding model changed ([backends.ErrDimension]): of all
-// users, agents and workspaces, whichever backend wrote them. It returns how many have one
-// then. Until it comes to a partition, words alone find what is in there. progress, which may
-// be nil, is told how many partitions are done. Vectors of the model stay: a call that failed
-// may be repeated, and goes on where it stopped.
+// ReembedAll gives every memory of a namespace a vector of the configured embedder after the
+// embedding model changed ([backends.ErrDimension]). "" is the default namespace. It covers
+// all users, agents and workspaces of all backends, and returns how many memories have such a
+// vector then. Words alone find the memories of a partition until its turn comes. progress,
+// which may be nil, is told how many partitions are done. Vectors of the model stay: a failed
+// call may be repeated, and goes on where it stopped.
 func (m *Manager) ReembedAll(ctx context.Context, namespace string, progress func(done, total int)) (int, error) {
 	return m.keep.Ranker().ReembedAll(ctx, namespace, progress)
 }
 
-// Both joins two conditions, either of which may be nil.
+// Both joins two conditions; either may be nil.
 func Both(a, b *backends.Filter) *backends.Filter {
 	switch {
 	case a == nil:

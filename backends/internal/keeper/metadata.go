@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// The keys of Metadata by which lessons are counted.
+// The keys of Metadata for the counts of lessons.
 const (
 	MetaFreq         = "freq"         // how often one was used
 	MetaUtility      = "utility"      // and helped
@@ -29,8 +29,8 @@ func SetMeta(m *backends.Memory, key string, v any) {
 	m.Metadata[key] = v
 }
 
-// Number returns a number of a memory's metadata, also one that is written as a text, as
-// foreign libraries have them; anything else is 0.
+// Number returns a number of a memory's metadata, also from a text, as foreign libraries
+// write it. Any other value is 0.
 func Number(m *backends.Memory, key string) float64 {
 	n, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(m.Metadata[key])), 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
@@ -46,7 +46,7 @@ func Count(m *backends.Memory, key string, n float64) {
 	}
 }
 
-// Convert decodes a value, as its JSON says, into another type.
+// Convert decodes the JSON form of a value into another type.
 func Convert(v, to any) error {
 	raw, err := json.Marshal(v)
 	if err == nil {

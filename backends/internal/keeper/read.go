@@ -16,9 +16,9 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Search returns the memories of the partition that answer the query, as
-// [backends.Backend] says. The request's scope does not choose the partition: p does. It is
-// the caller, who sees of a workspace what [Keeper.Shown] shows.
+// Search returns the memories of the partition that answer the query, as [backends.Backend]
+// says. The partition is p. The request's scope is the caller, who sees a workspace as
+// [Keeper.Shown] shows it.
 func (k *Keeper) Search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	q := *r
 	q.Filter = k.Visible(r.Scope, p, r.Filter)
@@ -30,8 +30,8 @@ func (k *Keeper) Search(ctx context.Context, p backends.Partition, r *backends.S
 	return resp, nil
 }
 
-// Get returns one memory, active or not. One that expired is ErrNotFound, as is one
-// of another partition.
+// Get returns one memory, active or ended. An expired memory is ErrNotFound, as is one of
+// another partition.
 func (k *Keeper) Get(ctx context.Context, p backends.Partition, id string) (*backends.Memory, error) {
 	rec, err := k.record(ctx, p, id)
 	if err != nil {
@@ -43,8 +43,8 @@ func (k *Keeper) Get(ctx context.Context, p backends.Partition, id string) (*bac
 	return &rec.Memory, nil
 }
 
-// Records returns the records with the given ids that exist, in the order asked
-// for, as the store holds them: what compare-and-swap needs. They are the caller's.
+// Records returns the existing records with the given ids, in the order asked for, as the
+// store holds them: for compare-and-swap. They are the caller's.
 func (k *Keeper) Records(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
 	for _, id := range ids {
 		if err := store.ValidateID("memory", id); err != nil {
@@ -70,15 +70,15 @@ func (k *Keeper) record(ctx context.Context, p backends.Partition, id string) (*
 	return &recs[0], nil
 }
 
-// All returns every memory of the partition but the core blocks, superseded and
-// expired ones too, in the order stored. They belong to the ranker and must not be
-// changed: see [Clone].
+// All returns every memory of the partition except the core blocks, in the order stored,
+// superseded and expired ones too. They belong to the ranker and must stay unchanged: see
+// [backends.Memory.Clone].
 func (k *Keeper) All(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
 	return k.every(ctx, p, false)
 }
 
-// Lookup returns the memories that have at least one of the keys, each once, under
-// the terms of [Keeper.All]. See [Keys].
+// Lookup returns the memories that have at least one of the keys, each once, under the
+// terms of [Keeper.All]. See [Keys].
 func (k *Keeper) Lookup(ctx context.Context, p backends.Partition, keys ...string) ([]*backends.Memory, error) {
 	found, err := k.config.Ranker.Lookup(ctx, p, keys...)
 	if err != nil {
@@ -87,8 +87,8 @@ func (k *Keeper) Lookup(ctx context.Context, p backends.Partition, keys ...strin
 	return found, nil
 }
 
-// Held returns those of the ids that the partition holds, with their memories,
-// under the terms of [Keeper.All]. It reads the ranker's index, and no vectors.
+// Held returns the memories of the partition that have one of the ids, by id, under the
+// terms of [Keeper.All]. It reads the ranker's index, and leaves vectors alone.
 func (k *Keeper) Held(ctx context.Context, p backends.Partition, ids ...string) (map[string]*backends.Memory, error) {
 	byID := make(map[string]*backends.Memory, len(ids))
 	if len(ids) == 0 {
@@ -104,8 +104,8 @@ func (k *Keeper) Held(ctx context.Context, p backends.Partition, ids ...string) 
 	return byID, nil
 }
 
-// every returns the memories of a partition in the order stored, with its core
-// blocks or without.
+// every returns the memories of a partition in the order stored; core includes its core
+// blocks.
 func (k *Keeper) every(ctx context.Context, p backends.Partition, core bool) ([]*backends.Memory, error) {
 	all, err := k.config.Ranker.All(ctx, p)
 	if err != nil {
@@ -117,9 +117,8 @@ func (k *Keeper) every(ctx context.Context, p backends.Partition, core bool) ([]
 	return all, nil
 }
 
-// History returns the events of the memory, of all those that it replaced, and of
-// all those that replaced it, oldest first. It answers after a deletion too. An id
-// that never was is ErrNotFound.
+// History returns the events of the memory, of its predecessors and of its successors,
+// oldest first. It answers after a deletion too. An unknown id is ErrNotFound.
 func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
 	if err := store.ValidateID("memory", id); err != nil {
 		return nil, k.errorf("%w", err)
@@ -128,8 +127,9 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 	if err != nil {
 		return nil, err
 	}
-	// Events and memories name the links of a chain. Either may be all that is left of one: a
-	// deleted memory has only events, one from a dump has in its record what no event has.
+	// Events and memories name the links of a chain, and one of them may be gone. A deleted
+	// memory has only events, and the links of a memory from a dump may be in its record
+	// alone.
 	beside := map[string][]string{}
 	for _, m := range all {
 		for _, other := range []string{m.Supersedes, m.SupersededBy} {
@@ -166,9 +166,9 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 	return events, nil
 }
 
-// List returns a page of memories in the order stored, as [backends.Manager] says.
-// Core blocks are listed only where Kinds asks for them. The request's scope does
-// not choose the partition: p does; it is the caller, as in [Keeper.Search].
+// List returns a page of memories in the order stored, as [backends.Manager] says. Core
+// blocks are listed only where Kinds asks for them. The partition is p; the request's
+// scope is the caller, as in [Keeper.Search].
 func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.ListRequest) (*backends.ListResponse, error) {
 	matches, err := k.Visible(r.Scope, p, r.Filter).Compile()
 	if err != nil {
@@ -212,8 +212,8 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	return resp, nil
 }
 
-// inOrder compares memories by the order in which they were stored, which is that of
-// recall's All.
+// inOrder compares memories by the order in which they were stored, the order of recall's
+// All.
 func inOrder(a, b *backends.Memory) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 }
@@ -222,7 +222,7 @@ func cursor(m *backends.Memory) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(m.Created.UTC().Format(time.RFC3339Nano) + "|" + m.ID))
 }
 
-// parseCursor returns what of a memory its cursor holds.
+// parseCursor returns a memory with the fields that its cursor holds.
 func parseCursor(s string) (m *backends.Memory, err error) {
 	m = &backends.Memory{}
 	if s == "" {

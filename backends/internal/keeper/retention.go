@@ -24,7 +24,7 @@ const (
 	eraseBatch   = 1000                // memories that one write of a retention erases
 	mostFailures = 10                  // partitions that may fail before a retention gives up
 	usesEvery    = time.Minute         // how often uses are stored
-	hidden       = "einomem/retention" // the session of marks: no conversation has that id
+	hidden       = "einomem/retention" // the session of marks: conversations have other ids
 )
 
 // checkRetention returns a copy with the defaults filled in.
@@ -44,28 +44,28 @@ func checkRetention(r backends.Retention) (*backends.Retention, error) {
 	return &r, nil
 }
 
-// counts reports whether it is counted how often memories are used.
+// counts reports whether uses of memories are counted.
 func (k *Keeper) counts() bool {
 	return k.config.CountUses || k.config.Retention != nil && slices.ContainsFunc(k.config.Retention.Rules, func(r backends.RetentionRule) bool {
 		return r.UnusedFor > 0 || r.AtMost > 0
 	})
 }
 
-// background is what a keeper does by itself: it sweeps, and it stores uses.
+// background is a keeper's own work: it sweeps, and it stores uses.
 type background struct {
 	ctx     context.Context // ends with Stop
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 	mu      sync.Mutex
-	// uses are those that are not stored yet, by partition and memory. They are stored with
-	// the memories, and so filtered, exported and erased as these are.
+	// uses are the counts to be stored, by partition and memory. They are stored with the
+	// memories, and so filtered, exported and erased with them.
 	uses map[backends.Partition]map[string]int
 }
 
-// Start begins what Config.Retention asks for in the background: it sweeps at once and then
-// in intervals, and stores uses. Stop ends it.
+// Start begins the background work of Config.Retention: it sweeps at once and then in
+// intervals, and stores uses. Stop ends it.
 func (k *Keeper) Start() {
-	if k.counts() { // Stop must not lose what is being stored
+	if k.counts() { // Stop must keep the uses that are being stored
 		k.repeat("uses", usesEvery, func() error { return k.storeUses(context.WithoutCancel(k.ctx)) })
 	}
 	if r := k.config.Retention; r != nil && r.Every > 0 {
@@ -73,7 +73,7 @@ func (k *Keeper) Start() {
 	}
 }
 
-// repeat does something now and then in intervals, until Stop.
+// repeat calls do now and then in intervals, until Stop.
 func (k *Keeper) repeat(what string, every time.Duration, do func() error) {
 	k.running.Go(func() {
 		for k.ctx.Err() == nil {
@@ -88,13 +88,13 @@ func (k *Keeper) repeat(what string, every time.Duration, do func() error) {
 	})
 }
 
-// report reports what no caller gets: see Config.OnError.
+// report reports errors that have no caller: see Config.OnError.
 func (k *Keeper) report(ctx context.Context, what string, err error) {
 	work.Report(ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
 }
 
-// Stop ends the sweep under way and stores the uses that were counted. It waits no longer
-// than ctx, and may be called again. The ranker and the store stay open.
+// Stop ends the sweep under way and stores the counted uses. It waits at most for ctx,
+// and may be called again. The ranker and the store stay open.
 func (k *Keeper) Stop(ctx context.Context) error {
 	k.cancel()
 	_, err := work.Await(ctx, "retention", func() (any, error) { k.running.Wait(); return nil, nil })
@@ -105,9 +105,8 @@ func (k *Keeper) Stop(ctx context.Context) error {
 }
 
 // Retain applies Config.Retention now, and reports what it erased, or in a dry run would
-// erase. A report beside an error says what was done before it; repeat the call to go on. A
-// partition that fails does not hold up the others, until ten failed. ErrInvalid without a
-// Retention.
+// erase. A report beside an error covers the work before it; repeat the call to go on. The
+// others go on after a partition fails, until ten failed. ErrInvalid without a Retention.
 func (m *Manager) Retain(ctx context.Context, q *backends.RetainRequest) (*backends.RetainReport, error) {
 	k := m.keep
 	if q == nil || k.config.Retention == nil {
@@ -118,7 +117,7 @@ func (m *Manager) Retain(ctx context.Context, q *backends.RetainRequest) (*backe
 	return r.report, r.run(ctx)
 }
 
-// sweep applies the retention to what is due of each namespace.
+// sweep applies the retention to the due partitions of each namespace.
 func (k *Keeper) sweep() error {
 	var errs []error
 	for _, namespace := range k.config.Retention.Namespaces {
@@ -138,7 +137,7 @@ type retention struct {
 	*backends.Retention
 	report   *backends.RetainReport
 	progress func(backends.Partition, *backends.RetainReport)
-	sweeps   bool // in the background, and shares the work with other processes
+	sweeps   bool // it runs in the background, and shares the work with other processes
 }
 
 func (k *Keeper) newRetention(namespace string) *retention {
@@ -155,9 +154,9 @@ func (r *retention) run(ctx context.Context) error {
 			return errors.Join(append(failed, r.errorf("retention: listing partitions: %w", err))...)
 		}
 		all := found.Partitions
-		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) // not in step with other processes
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) // out of step with other processes
 		for _, p := range all {
-			if err := r.partition(ctx, p); err != nil && !errors.Is(err, backends.ErrForgotten) { // else nothing is left of it
+			if err := r.partition(ctx, p); err != nil && !errors.Is(err, backends.ErrForgotten) { // a forgotten partition is empty
 				failed = append(failed, r.errorf("retention in %s: %w", p, err))
 			}
 			if ctx.Err() != nil || len(failed) == mostFailures {
@@ -174,15 +173,16 @@ func (r *retention) run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// mark is what a partition knows of the sweeps of a backend. It is a blob, which searches
-// and listings do not meet, and which a Drop erases.
+// mark is a partition's record of the sweeps of a backend. It is a blob: searches and
+// listings pass it by, and a Drop erases it.
 type mark struct {
 	Since time.Time `json:"since"`          // when uses began to be counted
 	Swept time.Time `json:"swept,omitzero"` // when the last sweep began
 }
 
-// partition goes through one partition. In the background one is not due that any process
-// began with of late; one that dies in it leaves what it did not erase to the next sweep.
+// partition goes through one partition. In the background it skips a partition that any
+// process began with of late. A process that dies in one leaves the rest to the next
+// sweep.
 func (r *retention) partition(ctx context.Context, p backends.Partition) error {
 	ctx, err := store.Begin(ctx, r.Store(), p)
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *retention) partition(ctx context.Context, p backends.Partition) error {
 	if err != nil {
 		return err
 	}
-	if ago := now.Sub(m.Swept); r.sweeps && ago >= 0 && ago < r.Every*9/10 { // timers are not exact, and clocks may have been wrong
+	if ago := now.Sub(m.Swept); r.sweeps && ago >= 0 && ago < r.Every*9/10 { // timers are inexact, and clocks may have been wrong
 		return nil
 	}
 	if r.sweeps {
@@ -210,7 +210,7 @@ func (r *retention) partition(ctx context.Context, p backends.Partition) error {
 	}
 	err = store.OnConflict(ctx, func() error {
 		left, err := r.memories(ctx, p, m.Since)
-		if err == nil && left == 0 && !r.report.DryRun { // the mark must not be what is left
+		if err == nil && left == 0 && !r.report.DryRun { // the mark must not keep an empty partition
 			err = r.putMark(ctx, p, nil)
 		}
 		return err
@@ -224,7 +224,7 @@ func (r *retention) partition(ctx context.Context, p backends.Partition) error {
 	return nil
 }
 
-// mark returns what a partition knows of sweeps and of uses, or ErrNotFound.
+// mark returns a partition's record of sweeps and uses, or ErrNotFound.
 func (k *Keeper) mark(ctx context.Context, p backends.Partition) (*mark, error) {
 	m := &mark{}
 	data, err := k.Store().GetBlob(ctx, p, hidden, k.config.Name)
@@ -246,9 +246,9 @@ func (k *Keeper) putMark(ctx context.Context, p backends.Partition, m *mark) (er
 	return err
 }
 
-// memories erases those of a partition that a rule names, and returns how many stay. One that
-// changed since it was read is ErrConflict: it is to be looked at again. It reads the store:
-// the ranker's room is for those who are being talked to.
+// memories erases the memories of a partition that a rule names, and returns how many stay. A
+// memory that changed since it was read is ErrConflict: it must be looked at again. The
+// method reads the store: the ranker's room is for people in a conversation.
 func (r *retention) memories(ctx context.Context, p backends.Partition, since time.Time) (int, error) {
 	held, _, err := store.All(ctx, r.Store(), p, func(m *store.Record) { m.Text, m.WhenToUse, m.Vector = "", "", nil })
 	if err != nil {
@@ -286,7 +286,8 @@ func (r *retention) memories(ctx context.Context, p backends.Partition, since ti
 	return len(held) - len(going), nil
 }
 
-// judge says which memories go, and why. since is when uses began to be counted.
+// judge returns the memories that go, with the reason. since is when uses began to be
+// counted.
 func judge(rules []backends.RetentionRule, all []*backends.Memory, now, since time.Time) map[string]backends.RetainReason {
 	why := map[string]backends.RetainReason{}
 	for _, rule := range rules {
@@ -315,7 +316,7 @@ func judge(rules []backends.RetentionRule, all []*backends.Memory, now, since ti
 	return why
 }
 
-// reason says by which time of a rule a memory goes; empty: by none.
+// reason returns the time limit of a rule by which a memory goes; empty: it stays.
 func reason(rule backends.RetentionRule, m *backends.Memory, now, since time.Time) backends.RetainReason {
 	over := func(d time.Duration, from time.Time) bool { return d > 0 && now.Sub(from) >= d }
 	end := ended(m, now)
@@ -331,8 +332,8 @@ func reason(rule backends.RetentionRule, m *backends.Memory, now, since time.Tim
 	return ""
 }
 
-// ended returns since when a memory is known not to hold; zero: it holds. The day that it was
-// said to end on may be long ago.
+// ended returns when a memory was found to have ended; zero: it holds. The day of its end in
+// the world may be long before.
 func ended(m *backends.Memory, now time.Time) time.Time {
 	switch {
 	case !m.Active():
@@ -343,11 +344,11 @@ func ended(m *backends.Memory, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// takeSources has the episodes go that taught a memory which ended and goes, and nothing that
-// stays: that memory kept them out of answers.
+// takeSources adds the episodes that taught only memories which ended and go: those memories
+// kept them out of answers.
 func takeSources(all []*backends.Memory, why map[string]backends.RetainReason, now time.Time) {
 	type message struct{ session, id string }
-	stays := map[message]bool{} // whether something that a message taught stays
+	stays := map[message]bool{} // whether a memory that a message taught stays
 	for _, m := range all {
 		if m.Kind == backends.KindEpisode || why[m.ID] != "" && ended(m, now).IsZero() {
 			continue

@@ -13,19 +13,20 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Sharing says what a backend's workspaces, which several users share, let through. Both
-// functions are required, and must be safe for concurrent use. With it, callers do not see
-// whose a memory of a workspace is: see [Keeper.Shown].
+// Sharing limits a backend's workspaces, which several users share. Both functions are
+// required, and must be safe for concurrent use. It hides the users of a workspace's
+// memories from callers: see [Keeper.Shown].
 type Sharing struct {
-	// Redact is the Config.Redact of what goes to a workspace.
+	// Redact is the Config.Redact for a workspace.
 	Redact func(string) string
-	// Allow returns an error for what a caller may not do to a workspace. m is the memory that
-	// is changed or deleted, as it is; nil for what is added, and for a workspace as a whole.
+	// Allow returns an error if a caller may not do the operation in a workspace. m is the
+	// memory to change or delete, as it is; nil for an added one, and for a workspace as a
+	// whole.
 	Allow func(ctx context.Context, op backends.Op, s backends.Scope, m *backends.Memory) error
 }
 
-// For returns the keeper of what goes to partitions of a kind: for workspaces one that
-// redacts by Sharing.Redact.
+// For returns the keeper for partitions of a kind: the one for workspaces redacts by
+// Sharing.Redact.
 func (k *Keeper) For(kind backends.PartitionKind) *Keeper {
 	if k.shared != nil && kind == backends.PartitionWorkspace {
 		return k.shared
@@ -33,9 +34,9 @@ func (k *Keeper) For(kind backends.PartitionKind) *Keeper {
 	return k
 }
 
-// Allow returns ErrDenied, wrapped with the reason, for what the caller may not do to the
-// partition: see Sharing.Allow, of which ErrUnavailable stays what it is: it is unknown.
-// Outside of workspaces everything is allowed.
+// Allow returns ErrDenied, wrapped with the reason, if the caller may not do the
+// operation in the partition: see Sharing.Allow. Its ErrUnavailable stays, since the
+// right is unknown then. Outside of workspaces everything is allowed.
 func (k *Keeper) Allow(ctx context.Context, op backends.Op, s backends.Scope, p backends.Partition, m *backends.Memory) error {
 	if k.config.Sharing == nil || p.Kind != backends.PartitionWorkspace {
 		return nil
@@ -63,14 +64,14 @@ func Credit(m *backends.Memory, users ...string) {
 	}
 }
 
-// hides reports whether a caller may not see whose the memories of a partition are. The
-// program, which names a workspace and no user, sees it.
+// hides reports whether the users of a partition's memories are hidden from a caller. The
+// program, which names a workspace and no user, sees them.
 func (k *Keeper) hides(s backends.Scope, p backends.Partition) bool {
 	return k.config.Sharing != nil && p.Kind == backends.PartitionWorkspace && s.UserID+s.AgentID != ""
 }
 
-// Shown returns a memory as a caller sees it: in a workspace without the user and the
-// session that it came from, unless it is the caller's own.
+// Shown returns a memory as a caller sees it. In a workspace it hides the user and the
+// session of a memory, unless the memory is the caller's own.
 func (k *Keeper) Shown(s backends.Scope, p backends.Partition, m backends.Memory) backends.Memory {
 	if !k.hides(s, p) {
 		return m
@@ -83,7 +84,7 @@ func (k *Keeper) Shown(s backends.Scope, p backends.Partition, m backends.Memory
 	return m
 }
 
-// ShowItems replaces the memories of items by what a caller sees of them.
+// ShowItems replaces the memories of items by the caller's view of them.
 func (k *Keeper) ShowItems(s backends.Scope, p backends.Partition, items []backends.Item) {
 	for i := range items {
 		items[i].Memory = k.Shown(s, p, items[i].Memory)
@@ -104,8 +105,8 @@ func (k *Keeper) showHits(s backends.Scope, p backends.Partition, hits []backend
 	}
 }
 
-// Visible returns a caller's filter so that it finds out nothing that [Keeper.Shown] hides: of
-// a memory that is not the caller's own the hidden fields count as absent.
+// Visible changes a caller's filter so that it cannot reveal the fields that [Keeper.Shown]
+// hides: they count as absent, except in the caller's own memories.
 func (k *Keeper) Visible(s backends.Scope, p backends.Partition, f *backends.Filter) *backends.Filter {
 	if f == nil || !k.hides(s, p) {
 		return f
@@ -127,7 +128,7 @@ func visible(f, own backends.Filter) backends.Filter {
 		f.Args = args
 		return f
 	}
-	if f.Op == "ne" || f.Op == "nin" || f.Op == "exists" && f.Value == false { // which match what is absent
+	if f.Op == "ne" || f.Op == "nin" || f.Op == "exists" && f.Value == false { // these match absent fields
 		return backends.Or(backends.Not(own), f)
 	}
 	return backends.And(own, f)

@@ -14,12 +14,12 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// A turn is silent once a person deleted or changed what it taught: nothing shows it or learns
-// from it again. Its episodes are retracted, at the time at which they were said, so that no
-// plain search ever meets them. A turn without an episode, because it is not learnt from yet, gets
-// one that is empty. Both are written with the deletion, and move and go with the partition.
+// A turn is silent once a person deleted or changed a memory that it taught: notes and learning
+// skip it from then on. Its episodes are retracted, at the time at which they were said, so plain
+// searches skip them. A turn may lack an episode, because it waits for learning; it gets an empty
+// one. Both are written with the deletion, and move and go with the partition.
 
-// silent reports whether a memory marks where it comes from as silent.
+// silent reports whether a memory marks its origin as silent.
 func silent(m *backends.Memory) bool {
 	return m.Kind == backends.KindEpisode && m.SupersededBy == "" && !m.Invalidated.IsZero()
 }
@@ -27,7 +27,7 @@ func silent(m *backends.Memory) bool {
 // place is a message or a turn of a session.
 type place struct{ session, message, turn string }
 
-// placesOf returns where a memory comes from.
+// placesOf returns the places that a memory comes from.
 func placesOf(o *backends.Origin) []place {
 	var out []place
 	for _, id := range o.MessageIDs {
@@ -41,7 +41,7 @@ func placesOf(o *backends.Origin) []place {
 
 func (at place) key() string { return text.HashKey("silent", at.session, at.message, at.turn) }
 
-// places are a set of them.
+// places are a set of places.
 type places map[place]bool
 
 func (s places) add(o *backends.Origin) {
@@ -54,8 +54,8 @@ func (s places) has(o *backends.Origin) bool {
 	return slices.ContainsFunc(placesOf(o), func(at place) bool { return s[at] })
 }
 
-// Silent returns what reports whether a memory, from one of the origins, comes from a turn that is
-// silent.
+// Silent returns a function that reports whether a memory, from one of the origins, comes from a
+// silent turn.
 func (k *Keeper) Silent(ctx context.Context, p backends.Partition, origins ...backends.Origin) (func(backends.Origin) bool, error) {
 	var keys []string
 	for i := range origins {
@@ -74,8 +74,8 @@ func (k *Keeper) Silent(ctx context.Context, p backends.Partition, origins ...ba
 	return func(o backends.Origin) bool { return marked.has(&o) }, err
 }
 
-// taught returns the turns that taught memories, as far as a person said them in the partition, those
-// of answers that quote them, and the episodes of both.
+// taught returns the turns that taught memories, as far as a person said them in the partition, the
+// turns of answers that quote them, and the episodes of both.
 func (k *Keeper) taught(ctx context.Context, p backends.Partition, memories ...*backends.Memory) (turns places, episodes []*backends.Memory, err error) {
 	turns = places{}
 	for _, m := range memories {
@@ -87,7 +87,7 @@ func (k *Keeper) taught(ctx context.Context, p backends.Partition, memories ...*
 		return turns, nil, nil
 	}
 	all, err := k.every(ctx, p, false)
-	for range 2 { // the messages, and then what else is of their turns
+	for range 2 { // the messages, and then the rest of their turns
 		episodes = episodes[:0]
 		for _, m := range all {
 			if m.Kind == backends.KindEpisode && turns.has(&m.Origin) {
@@ -106,10 +106,10 @@ func (k *Keeper) taught(ctx context.Context, p backends.Partition, memories ...*
 	return turns, episodes, err
 }
 
-// mostQuoted is of how many texts answers are searched for.
+// mostQuoted is the most texts whose quotations are searched for.
 const mostQuoted = 100
 
-// quoting returns the answers that hold the whole text of a memory, or of what a user said.
+// quoting returns the answers that hold the whole text of a memory, or of a user's message.
 func quoting(all, said []*backends.Memory) (answers []*backends.Memory) {
 	var texts []string
 	for _, m := range said {
@@ -130,10 +130,10 @@ func quoting(all, said []*backends.Memory) (answers []*backends.Memory) {
 	return answers
 }
 
-// silence returns the mutations that silence the turns which taught memories. gone are the ids of
-// what the same write deletes.
+// silence returns the mutations that silence the turns which taught memories. gone are the ids
+// that the same write deletes.
 func (k *Keeper) silence(ctx context.Context, p backends.Partition, gone map[string]bool, memories ...*backends.Memory) ([]store.Mutation, error) {
-	memories = slices.DeleteFunc(slices.Clone(memories), func(m *backends.Memory) bool { // an answer teaches nothing that was said before it
+	memories = slices.DeleteFunc(slices.Clone(memories), func(m *backends.Memory) bool { // an answer teaches nothing about earlier words
 		return m.Kind == backends.KindEpisode && m.Origin.Role != string(schema.User)
 	})
 	_, episodes, err := k.taught(ctx, p, memories...)
@@ -166,12 +166,12 @@ func silentTurn(p backends.Partition, m *backends.Memory, at place) *store.Recor
 	}}
 }
 
-// eraseUpto is of how many messages a memory may be with which they are erased. One of more sums
-// them up, or its learner did not say which they are.
+// eraseUpto is the most messages of a memory that can be erased with it. A memory of more
+// messages sums them up, or its learner did not name them.
 const eraseUpto = 8
 
-// erase erases a memory with its history, and the words of the turns that taught it: from the log
-// first, so that a repeat finds what a crash left.
+// erase erases a memory with its history, and the words of the turns that taught it. The log
+// comes first, so a repeat finds what a crash left.
 func (k *Keeper) erase(ctx context.Context, p backends.Partition, m *backends.Memory) error {
 	if n := len(m.Origin.MessageIDs); n > eraseUpto {
 		return k.errorf("memory %s: %w: it is of %d messages, which say more than it: delete it without Erase, and forget the messages as a part", m.ID, backends.ErrInvalid, n)
@@ -207,7 +207,7 @@ func (k *Keeper) erase(ctx context.Context, p backends.Partition, m *backends.Me
 		return k.errorf("erasing memory %s: %w", m.ID, err)
 	}
 	if files, ok := k.config.Store.(store.Reclaimer); ok {
-		if err := files.Reclaim(ctx); err != nil { // the next one does
+		if err := files.Reclaim(ctx); err != nil { // the next Reclaim does its work
 			k.report(ctx, "erasing", k.errorf("overwriting what was erased: %w", err))
 		}
 	}

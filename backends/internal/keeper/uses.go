@@ -14,8 +14,8 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Used implements [backends.UseCounter] where uses are counted. A hit
-// counts in the partition of who speaks or in the workspace, whichever holds it.
+// Used implements [backends.UseCounter] where uses are counted. A hit counts in the
+// partition that holds it, the speaker's or the workspace.
 func (m *Manager) Used(ctx context.Context, s backends.Scope, hits []backends.Hit) {
 	k := m.keep
 	if !k.counts() {
@@ -32,15 +32,15 @@ func (m *Manager) Used(ctx context.Context, s backends.Scope, hits []backends.Hi
 			k.uses[p] = map[string]int{}
 		}
 		for i := range hits {
-			if hits[i].ID != "" { // else it is not stored yet
+			if hits[i].ID != "" { // else it is still to be stored
 				k.uses[p][hits[i].ID]++
 			}
 		}
 	}
 }
 
-// storeUses stores the uses counted so far. Those that cannot be stored are lost: they are
-// worth less than what they would hold up.
+// storeUses stores the uses counted so far. A failure loses them: they are worth less than
+// the work that they would hold up.
 func (k *Keeper) storeUses(ctx context.Context) error {
 	k.background.mu.Lock()
 	uses := k.uses
@@ -55,8 +55,8 @@ func (k *Keeper) storeUses(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// CountedSince returns when uses began to be counted in a partition, the zero time where they
-// are not.
+// CountedSince returns when uses began to be counted in a partition, or the zero time without
+// counts.
 func (k *Keeper) CountedSince(ctx context.Context, p backends.Partition) (time.Time, error) {
 	m, err := k.mark(ctx, p)
 	if errors.Is(err, backends.ErrNotFound) {
@@ -74,7 +74,7 @@ func (k *Keeper) beginCounting(ctx context.Context, p backends.Partition) error 
 	return err
 }
 
-// addUses adds to the counts of the memories of a partition that still exist.
+// addUses adds to the counts of a partition's memories that still exist.
 func (k *Keeper) addUses(ctx context.Context, p backends.Partition, uses map[string]int) error {
 	records, err := k.config.Store.Get(ctx, p, slices.Sorted(maps.Keys(uses))...)
 	if err != nil || len(records) == 0 {

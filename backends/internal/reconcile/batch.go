@@ -15,37 +15,37 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// batch is one try at storing the decisions of a call: against the partition as it is.
+// batch is one attempt to store the decisions of a call, on the partition as it is.
 type batch struct {
 	call  *Call
-	nodes []*node // of the decisions, in their order; ByTime in that in which they were said
+	nodes []*node // of the decisions, in their order; ByTime in the order in which they were said
 
 	held    map[string]*node                // of known memories that are targets or duplicates, by id
-	found   map[identity][]*backends.Memory // what says what a decision says, whether it holds or not
+	found   map[identity][]*backends.Memory // memories that say the same as a decision, active or ended
 	written map[identity][]*node
 
 	mutations []store.Mutation
 }
 
-// state is what becomes of a node in one batch.
+// state is the outcome of a node in one batch.
 type state struct {
 	outcome backends.Outcome
-	until   time.Time // for retracted: since when it holds no more
+	until   time.Time // for retracted: when it ended
 	id      identity
 	at      time.Time // when it was said; zero unless the engine goes ByTime
 
 	placed     bool
 	encoded    bool
-	on         *node     // what it is to supersede or to retract
-	same       *node     // says it already
-	prev, next *node     // what it supersedes, and what supersedes it
-	ended      time.Time // for what is retracted
+	on         *node     // the node that it is to supersede or to retract
+	same       *node     // a node that says it already
+	prev, next *node     // its predecessor and its successor
+	ended      time.Time // the end of a retracted node
 
-	record *store.Record // what is written
+	record *store.Record // the record to write
 }
 
-// identity is what makes two memories of a partition duplicates: what they say and, where
-// words are kept as they were said, who said them.
+// identity is equal for duplicates in a partition. It is their text and, where words are
+// kept as they were said, the role of their speaker.
 type identity struct{ key, role string }
 
 func identityOf(m *backends.Memory) identity {
@@ -56,11 +56,11 @@ func identityOf(m *backends.Memory) identity {
 	return k
 }
 
-// build decides what becomes of each decision, and writes the mutations. With strict, a
+// build decides the outcome of each decision, and makes the mutations. With strict, a
 // statement that the model was not shown is errStale.
 func (b *batch) build(ctx context.Context, strict bool) error {
 	c := b.call
-	silent, err := c.engine.Keeper.Silent(ctx, c.Partition, c.origins...) // meanwhile
+	silent, err := c.engine.Keeper.Silent(ctx, c.Partition, c.origins...) // it may have changed meanwhile
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (b *batch) build(ctx context.Context, strict bool) error {
 	return err
 }
 
-// resolve looks the targets up as they are now. One that changed since the decision is
-// errStale.
+// resolve looks the targets up as they are now. A target that changed since the decision
+// is errStale.
 func (b *batch) resolve(ctx context.Context) error {
 	var ids []string
 	for _, n := range b.nodes {
@@ -156,7 +156,7 @@ func (b *batch) holder(m *backends.Memory) *node {
 	return n
 }
 
-// lookup finds the memories that say what is to be written.
+// lookup finds the memories that say the same as the new ones.
 func (b *batch) lookup(ctx context.Context) error {
 	var keys []string
 	for _, n := range b.nodes {
@@ -177,9 +177,9 @@ func (b *batch) lookup(ctx context.Context) error {
 	return err
 }
 
-// keepStated leaves memories alone that the same messages state again: an answer that takes
-// a statement away and says it as well says that it holds. So such an answer, given again
-// and again, does not pile up copies.
+// keepStated leaves memories alone that the same messages state again. An answer that both
+// retracts a statement and states it means that it holds. So such an answer may be given
+// again and again, and copies stay away.
 func (b *batch) keepStated() {
 	type claim struct {
 		id identity
@@ -202,8 +202,8 @@ func (b *batch) keepStated() {
 	})
 }
 
-// place finds out what becomes of a statement: one that is known is unchanged, or retracts
-// what it was to supersede; any other takes its place in the chain of that.
+// place decides the outcome of a statement. A known one is unchanged, or retracts the node
+// that it was to supersede. Any other takes its place in that node's chain.
 func (b *batch) place(n *node) {
 	if n.placed || !n.writes() {
 		return
@@ -211,7 +211,7 @@ func (b *batch) place(n *node) {
 	n.placed = true
 	superseding := n.outcome == backends.OutcomeSuperseded
 	if superseding {
-		b.place(n.on) // what it supersedes may be known as well
+		b.place(n.on) // the node that it supersedes may be known as well
 	}
 	if n.same = b.duplicate(n); n.same != nil {
 		n.outcome = backends.OutcomeUnchanged
@@ -227,9 +227,9 @@ func (b *batch) place(n *node) {
 	}
 }
 
-// duplicate returns the node that says what n says, and of the same time: it holds now, or
-// held when n was said. So what is imported again changes nothing, and who moves back to
-// where they lived does.
+// duplicate returns the node that says the same as n, for the same time: it holds now, or
+// held when n was said. So a repeated import is harmless, and a person can move back to an
+// earlier home.
 func (b *batch) duplicate(n *node) *node {
 	for _, o := range b.written[n.id] {
 		if o.ended.IsZero() && (o.next == nil || n.at.Before(o.next.at)) {
@@ -252,8 +252,8 @@ func (b *batch) duplicate(n *node) *node {
 	return past
 }
 
-// identify gives the new memories their times, and ids that follow from what they say: of
-// each the first that is free, so that two processes that learn it at the same time meet.
+// identify gives the new memories their times, and ids that follow from their texts. Each
+// takes the first free id, so two processes that learn it at the same time meet.
 func (b *batch) identify(ctx context.Context) error {
 	c := b.call
 	stamp, taken := c.engine.Keeper.Stamps(len(b.nodes)), map[string]bool{}
@@ -292,7 +292,8 @@ func (b *batch) identify(ctx context.Context) error {
 	return nil
 }
 
-// encode adds the mutation of a node, behind that of what it supersedes or retracts.
+// encode adds the mutation of a node, behind the mutations of the nodes that it
+// supersedes or retracts.
 func (b *batch) encode(n *node) {
 	if n == nil || n.known != nil || n.encoded {
 		return
@@ -318,14 +319,15 @@ func (b *batch) encode(n *node) {
 	m.Session, m.Messages = n.memory.Origin.Session, n.memory.Origin.MessageIDs
 	if n.record != nil {
 		m.Actor = n.memory.Origin.Author
-		if n.next != nil && n.next.record == nil { // older than what is known
+		if n.next != nil && n.next.record == nil { // older than the known one
 			n.record.SupersededBy, n.record.Invalidated = n.next.known.ID, n.next.known.Since()
 		}
 	}
 	b.mutations = append(b.mutations, m)
 }
 
-// mark gives what is known and is said again the marks of what says it, where it has none.
+// mark gives a known memory that is said again the marks of the new statement, if it has
+// none.
 func (b *batch) mark(ctx context.Context) error {
 	for _, n := range b.nodes {
 		o := n.said()
@@ -348,10 +350,10 @@ func (b *batch) mark(ctx context.Context) error {
 	return nil
 }
 
-// marked reports whether something is said of a memory that decides where it is shown.
+// marked reports whether a memory has a mark that decides where it is shown.
 func marked(m *backends.Memory) bool { return m.Standing || m.Delicate || m.WhenToUse != "" }
 
-// items returns what became of each decision. version is the partition's after the batch.
+// items returns the outcome of each decision. version is the partition's after the batch.
 func (b *batch) items(version int64) []backends.Item {
 	items := make([]backends.Item, len(b.nodes))
 	for i, n := range b.nodes {

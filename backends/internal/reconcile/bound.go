@@ -13,12 +13,12 @@ import (
 	"github.com/einomem/einomem/internal/config"
 )
 
-// MostChanges is how many of the known statements one message ends without Config.Confirm,
-// whether it supersedes or retracts them. All that an agent notes down in a turn counts as one
-// message; of its earlier calls what they superseded counts.
+// MostChanges is how many known statements one message may end without Config.Confirm, by
+// superseding or retracting them. All notes of an agent in a turn count as one message. Its
+// earlier calls count with the statements that they superseded.
 const MostChanges = 3
 
-// ends returns the known statement that a decision ends; nil if it ends none.
+// ends returns the known statement that a decision ends, or nil.
 func (n *node) ends() *backends.Memory {
 	switch {
 	case n.outcome == backends.OutcomeSuperseded && n.writes() && n.prev != nil:
@@ -29,11 +29,11 @@ func (n *node) ends() *backends.Memory {
 	return nil
 }
 
-// budget counts what the messages of a call end.
+// budget counts the statements that the messages of a call end.
 type budget map[*Utterance]int
 
-// spend reports whether a message that a decision comes from has ended enough; else the
-// decision counts for each of them.
+// spend reports whether a message behind a decision has ended enough. Else the decision
+// counts for each of them.
 func (s budget) spend(b *batch, n *node) (over bool) {
 	from := n.from
 	if b.call.Author == backends.AuthorAgent {
@@ -48,7 +48,7 @@ func (s budget) spend(b *batch, n *node) (over bool) {
 	return false
 }
 
-// spent returns what an agent's notes of the turn have ended before.
+// spent returns the counts of an agent's earlier notes of the turn.
 func (b *batch) spent(ctx context.Context) (func() budget, error) {
 	before := 0
 	if said := b.call.said; b.call.Author == backends.AuthorAgent && len(said) > 0 && said[0].Turn != "" {
@@ -66,8 +66,8 @@ func (b *batch) spent(ctx context.Context) (func() budget, error) {
 	return func() budget { return budget{nil: before} }, nil
 }
 
-// change returns what Confirm is asked about: all that the batch retracts, what it supersedes
-// beyond MostChanges, and all that the agent's own notes supersede.
+// change returns the change for Confirm: everything that the batch retracts, the superseded
+// statements beyond MostChanges, and all that the agent's own notes supersede.
 func (b *batch) change(spent budget) backends.Change {
 	change := backends.Change{Scope: b.call.Scope}
 	for _, n := range b.nodes {
@@ -86,10 +86,9 @@ func (b *batch) change(spent budget) backends.Change {
 	return change
 }
 
-// confirm carries out what ends known statements, as far as Confirm allows it, or without one
-// MostChanges allow it. What is not carried out is skipped: a statement that was to supersede
-// stands beside the one that holds. Of an agent's own notes nothing is stored where Confirm
-// says no.
+// confirm ends known statements as far as Confirm allows it, or without one as far as
+// MostChanges does. The rest is skipped: a statement that was to supersede stands beside the
+// active one. If Confirm declines an agent's own notes, the whole batch is dropped.
 func (b *batch) confirm(ctx context.Context) error {
 	spent, err := b.spent(ctx)
 	if err != nil {
@@ -111,8 +110,8 @@ func (b *batch) confirm(ctx context.Context) error {
 	return nil
 }
 
-// end ends what the decisions end: all where that is allowed, no retraction where it was
-// declined, and else what the messages may.
+// end applies the decisions that end statements: all if they are allowed, without the retractions
+// if those were declined, and else as many as the messages may end.
 func (b *batch) end(spent budget, allowed, declined bool, refused error) {
 	var kept []*node
 	for _, n := range b.nodes {
@@ -132,7 +131,8 @@ func (b *batch) end(spent budget, allowed, declined bool, refused error) {
 	b.nodes = kept
 }
 
-// leave takes a statement out of its chain, so that it stands beside what it was to supersede.
+// leave takes a statement out of its chain, so it stands beside the one that it was to
+// supersede.
 func (n *node) leave() {
 	n.prev.next = n.next
 	if n.next != nil {

@@ -17,28 +17,28 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// node is what is decided about one memory, or a known memory that decisions are about.
-// Nodes of one chain supersede each other in the order in which they were said.
+// node is a decision about one memory, or a known memory that decisions are about. Nodes
+// of one chain supersede each other in the order in which they were said.
 type node struct {
 	wanted backends.Outcome // added, superseded, retracted, deleted, unchanged, failed or skipped
-	memory backends.Memory  // what is to be stored; for the last three what it is about
-	target *node            // for superseded and retracted; for unchanged what says it, if it is known
-	since  time.Time        // for retracted: since when it holds no more
+	memory backends.Memory  // the memory to store; for the last three its subject
+	target *node            // for superseded and retracted; for unchanged the known node that says it
+	since  time.Time        // for retracted: when it ended
 	err    error            // for failed and skipped
-	from   []*Utterance     // of an operation: what it is about
-	gone   bool             // for deleted: it is
+	from   []*Utterance     // of an operation: the messages behind it
+	gone   bool             // for deleted: it is done
 
 	known *backends.Memory // for a known memory: as it was shown; in a batch as it is
 
 	state
 }
 
-// stores reports whether an outcome is that of a memory that is stored.
+// stores reports whether a memory with this outcome is stored.
 func stores(o backends.Outcome) bool {
 	return o == backends.OutcomeAdded || o == backends.OutcomeSuperseded
 }
 
-// about returns the memory of a node; nil for none.
+// about returns the memory of a node, or nil.
 func (n *node) about() *backends.Memory {
 	switch {
 	case n == nil:
@@ -52,7 +52,7 @@ func (n *node) about() *backends.Memory {
 // writes reports whether the batch writes the memory of a decision.
 func (n *node) writes() bool { return n.known == nil && stores(n.outcome) }
 
-// said returns the node that says what this one says.
+// said returns the node that says the same as this one.
 func (n *node) said() *node {
 	for n.same != nil {
 		n = n.same
@@ -60,17 +60,17 @@ func (n *node) said() *node {
 	return n
 }
 
-// active reports whether a node is no history of before the batch.
+// active reports whether a node was still active before the batch.
 func (n *node) active() bool { return n.known == nil || n.known.Active() }
 
-// holds reports whether nothing ends a node, and it was not said after at.
+// holds reports whether a node has no end, and was said at or before at.
 func (n *node) holds(at time.Time) bool {
 	n = n.said()
 	return n.active() && n.next == nil && n.ended.IsZero() && !at.Before(n.at)
 }
 
-// join puts n into the chain of t, by when it was said. What was said at the same time as
-// what supersedes t already stands beside it.
+// join puts n into the chain of t, by the time when it was said. If t already has a
+// successor of the same time, n stands beside it.
 func (n *node) join(t *node) {
 	for t.next != nil && t.next.at.Before(n.at) {
 		t = t.next
@@ -89,8 +89,8 @@ func (n *node) join(t *node) {
 	}
 }
 
-// end carries out a retraction, and reports whether it does anything: not on what was
-// superseded, retracted or said later.
+// end carries out a retraction, and reports whether it had an effect. It has none on a
+// node that was superseded, retracted or said later.
 func (n *node) end() bool {
 	if !n.on.holds(n.at) {
 		n.outcome = backends.OutcomeUnchanged
@@ -104,7 +104,7 @@ func (n *node) end() bool {
 	return true
 }
 
-// stored returns what a node stands for.
+// stored returns the memory that a node stands for.
 func (n *node) stored() *backends.Memory {
 	if n.record != nil {
 		return &n.record.Memory
@@ -130,8 +130,9 @@ func (n *node) after(version int64) backends.Memory {
 	return m
 }
 
-// targets returns what the operations of the next answer may name, by their index: what is
-// known, and what the answers before it learnt. They are returned as memories too.
+// targets returns the nodes that the operations of the next answer may name, by their
+// index: known statements, and the lessons of the answers before it. They are returned as
+// memories too.
 func (c *Call) targets(known []*backends.Memory) (targets []*node, shown []*backends.Memory) {
 	for _, m := range known {
 		targets = append(targets, &node{known: m})
@@ -162,19 +163,19 @@ func (c *Call) decideAll(ops []Operation, targets []*node) {
 		}
 		if n := c.carryOut(op, t); n != nil && stores(n.wanted) {
 			made[i] = n
-		} else if op.Verb == Nothing { // who refers to it means what it is about
+		} else if op.Verb == Nothing { // a reference to it means its target
 			made[i] = t
 		}
 	}
 }
 
-// carryOut turns an operation into a decision; nil where it does nothing.
+// carryOut turns an operation into a decision, or into nil if it has no effect.
 func (c *Call) carryOut(op *Operation, t *node) *node {
 	on := t.about()
 	switch turn := on != nil && on.Kind != c.engine.Kind; {
 	case op.Verb == Forget, turn && op.Verb == Retract:
 		return c.forgets(op, t)
-	case turn: // what was said stays what it is
+	case turn: // an episode stays as it was said
 		op.Verb, t, on = Add, nil, nil
 	}
 	if c.repeats(op) {
@@ -187,7 +188,7 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 	case op.Verb == Retract && on == nil, op.Verb == Nothing && on == nil && op.Text == "":
 		return nil
 	case op.Verb == Retract:
-		said := c.statement(op) // when it was said, it held no more
+		said := c.statement(op) // its end is the time when this was said
 		n.wanted, n.target, n.since, n.memory = backends.OutcomeRetracted, t, said.Since(), on.Clone()
 		n.memory.Observed, n.memory.Origin = said.Observed, said.Origin
 	case op.Verb == Nothing && on != nil:
@@ -200,7 +201,7 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 		op.Entities = slices.Concat(op.Entities, stillNamed(on, op.Text))
 		n.wanted, n.target, n.memory = backends.OutcomeSuperseded, t, c.statement(op)
 		if op.Since.IsZero() && slices.ContainsFunc(op.from, func(u *Utterance) bool { return len(u.Text) < longMessage && speech.Corrects(u.Text) }) {
-			n.memory.Valid = on.Since() // what is corrected never was so
+			n.memory.Valid = on.Since() // a corrected statement was never true
 		}
 	default:
 		n.memory = c.statement(op)
@@ -209,25 +210,25 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 	return n
 }
 
-// Add decides that a memory is stored, unless it is known.
+// Add decides to store a memory, unless it is known.
 func (c *Call) Add(m backends.Memory) {
 	c.decisions = append(c.decisions, &node{wanted: backends.OutcomeAdded, memory: m})
 }
 
-// KeepNotes decides that what an agent writes down is kept, each message by itself and as it
-// is, where no decision is about it alone.
+// KeepNotes decides to keep an agent's notes, each message by itself and as it is. A message
+// with a decision of its own is left out.
 func (c *Call) KeepNotes() {
 	for _, u := range c.said {
 		about := func(n *node) bool { return len(n.from) == 1 && n.from[0] == u }
 		if c.Author == backends.AuthorAgent && !slices.ContainsFunc(c.decisions, about) {
 			m := c.Verbatim(c.engine.Kind, u, c.Author)
-			_ = c.engine.Complete(&m, &Operation{}) // it says nothing more
+			_ = c.engine.Complete(&m, &Operation{}) // the empty operation adds nothing
 			c.Add(m)
 		}
 	}
 }
 
-// Memory returns what every memory of the call has in common.
+// Memory returns a memory with the common fields of the call.
 func (c *Call) Memory(kind backends.Kind, text string) backends.Memory {
 	m := backends.Memory{
 		Kind: kind, Text: text, Scope: c.Scope, Metadata: c.metadata, Expires: c.Expires,
@@ -236,8 +237,7 @@ func (c *Call) Memory(kind backends.Kind, text string) backends.Memory {
 	return m.Clone()
 }
 
-// Verbatim returns a message as a memory. author is who writes it down, unless the request
-// names one.
+// Verbatim returns a message as a memory. author is the writer, unless the request names one.
 func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backends.Memory {
 	m := c.Memory(kind, u.Text)
 	m.Observed = u.Time
@@ -250,7 +250,7 @@ func (c *Call) Verbatim(kind backends.Kind, u *Utterance, author string) backend
 	return m
 }
 
-// refer notes which pictures, sounds and files were put into words.
+// refer notes the pictures, sounds and files that were put into words.
 func (c *Call) refer(m *backends.Memory, u *Utterance) {
 	if len(u.media) == 0 {
 		return
@@ -262,8 +262,8 @@ func (c *Call) refer(m *backends.Memory, u *Utterance) {
 	keeper.SetMeta(m, backends.MetaMedia, list)
 }
 
-// statement returns what an operation says, with where it comes from: the messages that the
-// answer names, else all that it is about. They decide who said it. What the answer claims
+// statement returns the statement of an operation, with its origin: the messages that the
+// answer names, else all of the question. They decide who said it. The answer's own claim
 // counts only where it names messages of both.
 func (c *Call) statement(op *Operation) backends.Memory {
 	m := c.Memory(c.engine.Kind, c.engine.Keeper.Redact(op.Text))
@@ -289,7 +289,7 @@ func (c *Call) statement(op *Operation) backends.Memory {
 		c.Skip(op.from[0], op.Text, err)
 	}
 	c.name(&m, op.Entities)
-	remark := m.Origin.Role == string(schema.Assistant) && m.Origin.Author != backends.AuthorAgent // applies to nobody for good
+	remark := m.Origin.Role == string(schema.Assistant) && m.Origin.Author != backends.AuthorAgent // a remark of an assistant never becomes standing
 	m.Delicate, m.Standing = op.Delicate, op.Standing && !remark || !op.Delicate && c.stands(&m)
 	if about := c.about(op.About); about != "" {
 		m.WhenToUse = about
@@ -297,8 +297,8 @@ func (c *Call) statement(op *Operation) backends.Memory {
 	return m
 }
 
-// stands reports whether the rules of package speech take a memory for one that always applies:
-// nobody's words but a user's or a program's own.
+// stands reports whether the rules of package speech take a memory for a standing one. Only the
+// words of a user or of a program can stand.
 func (c *Call) stands(m *backends.Memory) bool {
 	return m.Origin.Role != string(schema.Assistant) && m.Origin.Source == "" && speech.Standing(m.Text)
 }
@@ -324,8 +324,8 @@ const (
 	maxName     = 200 // bytes of each of them
 )
 
-// name notes whom and what a statement is about, beside those that the request names. What
-// the request keeps there of another type stays as it is.
+// name notes the entities of a statement, beside the ones in the request. A value of
+// another type in the request stays as it is.
 func (c *Call) name(m *backends.Memory, entities []string) {
 	given, list, seen := m.Entities(), []any{}, map[string]bool{}
 	for _, name := range append(given, entities[:min(len(entities), maxEntities)]...) {
@@ -342,13 +342,13 @@ func (c *Call) name(m *backends.Memory, entities []string) {
 	keeper.SetMeta(m, backends.MetaEntities, list)
 }
 
-// stillNamed returns the names of a memory that a text has which takes its place.
+// stillNamed returns the names of a memory that its successor's text still has.
 func stillNamed(m *backends.Memory, by string) []string {
 	by = text.Fold(by)
 	return slices.DeleteFunc(m.Entities(), func(name string) bool { return !strings.Contains(by, text.Fold(name)) })
 }
 
-// shared returns what all messages have in common; empty where they differ.
+// shared returns the common value of all messages; empty where they differ.
 func shared(said []*Utterance, of func(*Utterance) string) (value string) {
 	for i, u := range said {
 		if i > 0 && of(u) != value {

@@ -1,27 +1,26 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reconcile turns what was said into statements that hold: what is known and what
-// was said go to a model, operations come back (add a statement, supersede or retract a
-// known one), and one batch stores them, all or nothing. Package mem0 learns facts by it,
-// package reme what it knows about people.
+// Package reconcile turns messages into statements that hold. A model gets the known
+// statements and the messages, and returns operations (add a statement, supersede or
+// retract a known one). One batch stores them, all or nothing. Package mem0 learns facts
+// by it, package reme knowledge about people.
 //
 //	call, err := engine.Begin(ctx, reconcile.Request{AddRequest: r, Partition: p})
 //	resp, err := call.Learn(ctx, func(ctx context.Context) error {
 //		return call.Reconcile(ctx, &reconcile.Question{System: rules, Tool: "remember", Ask: reconcile.Asked[facts]})
 //	})
 //
-// There is one place for each decision: Begin lets through what may be learnt from,
-// material.go chooses and renders the messages and memories that the model is shown,
-// decisions.go decides where a statement comes from, and batch.go how the statements of a
-// call relate to those that the store holds.
+// There is one place for each decision. Begin lets messages through, material.go chooses
+// and renders the messages and memories for the model, decisions.go decides the origin of
+// a statement, and batch.go relates the statements of a call to the stored ones.
 //
 // # Races
 //
-// One call at a time learns for a partition, so that it knows what the one before it
-// stored. Other processes are found out when the batch is stored: ids follow from content,
-// targets are written with the version that they had when they were read. What leaves the
-// operations valid is built and stored again; where a target changed, or statements were
+// One call at a time learns for a partition, so it knows all that earlier calls stored.
+// Storing the batch reveals other processes: ids follow from content, and targets are
+// written with the version that they had when they were read. If the operations stay
+// valid, the batch is built and stored again. If a target changed, or statements were
 // added that the model was not shown, the model is asked again.
 package reconcile
 
@@ -49,48 +48,46 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Config says what an [Engine] learns, and how.
+// Config configures the learning of an [Engine].
 type Config struct {
 	Name     string            // Required. The backend's: errors and idempotency keys begin with it.
 	Keeper   *keeper.Keeper    // Required. Its ranker has at least the keys of [keeper.Keys].
-	Model    *ask.Model        // Optional. Without one nothing can be asked.
-	Limits   ask.Limits        // Optional. What one call may cost.
-	Kind     backends.Kind     // Required. Of what a model writes down.
-	Author   string            // Required. The Origin.Author of what a model writes down.
+	Model    *ask.Model        // Optional. Without one the engine cannot ask.
+	Limits   ask.Limits        // Optional. Of one call.
+	Kind     backends.Kind     // Required. The kind of a model's statements.
+	Author   string            // Required. The Origin.Author of a model's statements.
 	Language backends.Language // Optional. Of the prompts.
 
 	// Shown is how many known statements the model is shown, and ShownTokens how many tokens of
 	// them, by text.Tokens. Optional. Both default to any number.
 	Shown, ShownTokens int
-	// Room is how many tokens of messages one question has room for, by text.Tokens: more
-	// messages are divided between several questions, long messages between their
-	// sentences. What was said before them takes a quarter of it at most. Optional. Defaults
-	// to 12,000.
+	// Room is how many tokens of messages one question has room for, by text.Tokens. More
+	// messages are divided between several questions, long messages between their sentences.
+	// Earlier messages take a quarter of it at most. Optional. Defaults to 12,000.
 	Room int
-	// Questions is how many questions one request may take; what is said behind them is
+	// Questions is how many questions one request may take. The messages behind them are
 	// skipped, and reported so. Optional. Defaults to any number, within Limits.
 	Questions int
-	// Describe says what a picture, a sound or a file shows or says. Optional.
+	// Describe puts a picture, a sound or a file into words. Optional.
 	Describe func(context.Context, schema.MessageInputPart) (string, error)
-	// UsersOnly learns from users alone, and from what an agent writes down; what
-	// assistants say is shown beside it.
+	// UsersOnly learns from users alone, and from an agent's notes; the words of
+	// assistants are shown beside them.
 	UsersOnly bool
-	// ByTime has the statement hold that was said last, whatever the order in which
-	// statements are learnt: one that is older than what it supersedes is stored as the
-	// history of that. By default what is learnt later holds.
+	// ByTime lets the statement hold that was said last, in any order of learning. A
+	// statement that is older than the one it supersedes becomes the history of that one.
+	// By default the statement that is learnt later holds.
 	ByTime bool
 	// Location is the zone of the times that the model is shown. Optional. Defaults to UTC.
 	Location *time.Location
 	// Dates explains the words for times in a message. Optional.
 	Dates func(message string, said time.Time) []string
-	// Confirm is asked before a request that has none of its own retracts memories, or
-	// supersedes more than MostChanges by one message, and before what an agent notes down
-	// supersedes any. Optional. Without it one message ends MostChanges; the surplus is
+	// Confirm is asked for a request without a Confirm of its own, in three cases: it
+	// retracts memories, one message supersedes more than MostChanges, or an agent's notes
+	// supersede any. Optional. Without it one message may end MostChanges; the surplus is
 	// skipped, and reported so.
 	Confirm backends.Confirm
-	// Complete puts into a memory what an operation says beyond its text; what it cannot is
-	// skipped, and reported so with its error. Optional. Defaults to Valid, if the operation
-	// has a Since.
+	// Complete puts the further fields of an operation into a memory. An error skips the
+	// memory, and is reported. Optional. Defaults to setting Valid to the operation's Since.
 	Complete func(m *backends.Memory, op *Operation) error
 }
 
@@ -116,10 +113,10 @@ func (e *Engine) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", e.Name, fmt.Errorf(format, args...))
 }
 
-// Request is what a backend asks to learn from.
+// Request is a backend's request to learn.
 type Request struct {
 	*backends.AddRequest
-	Scope     backends.Scope // normalised; instead of that of the AddRequest
+	Scope     backends.Scope // normalised; it replaces the scope of the AddRequest
 	Partition backends.Partition
 }
 
@@ -128,49 +125,49 @@ type Call struct {
 	Request
 	Now      time.Time
 	Language backends.Language // English or Chinese
-	Run      *ask.Run          // what the call asks the model, and costs
+	Run      *ask.Run          // the call's questions to the model, and their cost
 
 	engine   *Engine
-	vectors  recall.Vectors // of what is searched with and stored
+	vectors  recall.Vectors // of queries and stored texts
 	metadata map[string]any // of the request, redacted
 	said     []*Utterance
 	context  []*Utterance
 	origins  []backends.Origin // of the messages of the request, as far as they have ids
-	wishes   []*Utterance      // to forget something
-	// forgotten are messages that wishes mean.
+	wishes   []*Utterance      // the messages that wish to forget something
+	// forgotten are the messages that the wishes mean.
 	forgotten []*Utterance
 	session   *store.SessionUpdate
 	key       string // by which the batch is idempotent; empty for none
 
 	decide    func(context.Context) error
-	skipped   []*node // what is not learnt from, whatever is decided
+	skipped   []*node // the messages that are left out, whatever decide does
 	unlearnt  []*Utterance
 	decisions []*node
 	seen      map[string]bool // ids of the statements that held then; nil: the model was not asked
-	replayed  *store.Applied  // of an earlier call with the same key
+	replayed  *store.Applied  // the result of an earlier call with the same key
 	release   func()
 }
 
 // Utterance is a message that may be shown to a model.
 type Utterance struct {
-	ID, Turn string // a message without an id gets one that follows from what it says
+	ID, Turn string // a message without an id gets one that follows from its text
 	Role     string // user or assistant
 	Speaker  string
 	Text     string // redacted
 	Time     time.Time
-	words    string   // what of it may be an episode: nothing of a wish to forget, or of what may repeat that
+	words    string   // the part for an episode: without a wish to forget, and without a repetition of it
 	learn    bool     // statements may come from it
-	media    []string // what of it was put into words
-	source   string   // whose words it may repeat: see [backends.Origin].Source
+	media    []string // the media that were put into words
+	source   string   // the source that it may repeat: see [backends.Origin].Source
 	silent   bool     // of a user: it states nothing
-	insists  bool     // of a user: it may state something whatever its form
+	insists  bool     // of a user: it may be a statement in any form
 }
 
-// Begin checks a request and lets through what may be learnt from: not system messages,
-// results of tools, notes of memory's own, what one agent hands to another, what is of a silent
-// turn (see [keeper.Keeper.Delete]), and messages without text. Media, and messages that are too long, become items of their own: see
-// [backends.OutcomeSkipped]. A request that is not legal is ErrInvalid. A
-// lease that was lost is ErrConflict, before a model is asked.
+// Begin checks a request and lets the messages through that may be learnt from. It leaves out
+// system messages, results of tools, notes of memory's own, handovers between agents, messages of a
+// silent turn (see [keeper.Keeper.Delete]), and messages without text. Media, and messages that are
+// too long, become items of their own: see [backends.OutcomeSkipped]. An illegal request is
+// ErrInvalid. A lost lease is ErrConflict, before a model is asked.
 func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	c := &Call{Request: r, Now: e.Keeper.Now(), Run: e.Model.Begin(e.Limits), engine: e, release: func() {}}
 	if r.IdempotencyKey != "" {
@@ -212,11 +209,11 @@ func (c *Call) gate(ctx context.Context, messages []backends.Message, learn bool
 	origins := make([]backends.Origin, len(messages))
 	for i := range messages {
 		origins[i] = backends.Origin{Session: c.Scope.SessionID, Turn: messages[i].Turn}
-		if id := messages[i].ID; id != "" { // one that follows from the words may be said anew
+		if id := messages[i].ID; id != "" { // the words behind a derived id may be said anew
 			origins[i].MessageIDs = []string{id}
 		}
 	}
-	if c.Author == backends.AuthorAgent { // a note is no part of the turn in which it is written down
+	if c.Author == backends.AuthorAgent { // a note stands outside the turn in which it is written down
 		origins = nil
 	}
 	silent, err := e.Keeper.Silent(ctx, c.Partition, origins...)
@@ -275,8 +272,8 @@ func (c *Call) Key() string { return c.key }
 // Said returns the messages of the request that may be shown.
 func (c *Call) Said() []*Utterance { return c.said }
 
-// checkpoint returns the session update that goes into the batch of the memories, nil if
-// the session is not one of their partition.
+// checkpoint returns the session update for the batch of the memories, nil if the session
+// is in another partition.
 func (c *Call) checkpoint(ctx context.Context) (*store.SessionUpdate, error) {
 	cp := c.Checkpoint
 	if cp == nil {
@@ -303,9 +300,9 @@ func (c *Call) Learn(ctx context.Context, decide func(context.Context) error) (*
 	return c.Store(ctx)
 }
 
-// Draft has decide ask the model, and stores nothing; decide is called again where Store
-// finds that its decisions do not hold any more. A call whose key is known decides
-// nothing. Until Store or Release no other call learns for the partition.
+// Draft lets decide ask the model, and stores nothing. Store calls decide again if its
+// decisions are out of date. A call whose key is known skips decide. Until Store or
+// Release all other calls for the partition wait.
 func (c *Call) Draft(ctx context.Context, decide func(context.Context) error) error {
 	unlock, err := c.engine.learning.Lock(ctx, c.Partition)
 	if err != nil {
@@ -334,14 +331,13 @@ func (c *Call) Release() {
 	c.release = func() {}
 }
 
-// errStale is a conflict that only new decisions resolve: what they were made about
-// changed.
+// errStale is a conflict that only new decisions resolve: their targets changed.
 var errStale = fmt.Errorf("what is known changed while it was decided about: %w", backends.ErrConflict)
 
-// Store writes what was decided in one batch, all or nothing. Errors: ErrConflict if the
-// race against other processes was lost [keeper.Attempts] times, or the lease of the
-// checkpoint with it; ErrUnavailable if the store or the embedder does not answer; those
-// of the model where it is asked again.
+// Store writes the decisions in one batch, all or nothing. It returns ErrConflict if it
+// lost the race against other processes [keeper.Attempts] times, or the lease of the
+// checkpoint. It returns ErrUnavailable if the store or the embedder fails, and the
+// errors of the model if that is asked again.
 func (c *Call) Store(ctx context.Context) (*backends.AddResponse, error) {
 	defer c.Release()
 	if c.replayed != nil {
@@ -361,8 +357,8 @@ func (c *Call) Store(ctx context.Context) (*backends.AddResponse, error) {
 }
 
 // apply builds the batch on the partition as it is now and commits it. With first, a
-// statement that the model was not shown is errStale; later ones are left to the next
-// call, so that a busy partition does not keep this one from being stored.
+// statement that the model was not shown is errStale. Later ones are left to the next
+// call, so a busy partition still lets this call store.
 func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, error) {
 	b := &batch{call: c}
 	if err := c.forget(ctx); err != nil {
@@ -392,7 +388,7 @@ func (c *Call) apply(ctx context.Context, first bool) (*backends.AddResponse, er
 	return resp, nil
 }
 
-// count notes in the report what became of the statements.
+// count notes the outcomes of the statements in the report.
 func (c *Call) count(items []backends.Item) {
 	stage := c.Run.Stage(StageStore)
 	stage.In(len(items))

@@ -20,11 +20,12 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// A user may ask that something is forgotten. The model is then shown what was said, too, and names
-// by index what the user means. That is erased: see [keeper.Keeper.Delete]. Where the rules of
-// package speech see no such wish, a model that forgets retracts: that can be taken back.
+// A user may ask to forget something. The model is then shown earlier messages, too, and names by
+// index what the user means. Those memories are erased: see [keeper.Keeper.Delete]. A model may
+// also forget where the rules of package speech see no such wish. Then it only retracts, which can
+// be taken back.
 
-// How much of what was said a model is shown that is asked what to forget.
+// The numbers of earlier messages for a model that decides what to forget.
 const (
 	saidShown = 8 // turns that answer the wish best
 	lastShown = 4 // of the session
@@ -37,8 +38,8 @@ var howToForget = map[backends.Language]string{
 	backends.Chinese: `用户要求忘记某些内容。对他所指的每条已有记忆和 <said_before> 中的每一行，各用一个操作 "forget" 和它的 index 回答，不要涉及其他内容。若指的是新消息，则用不带 index 的 "forget"，在 "messages" 中写明编号。不要把"用户要求忘记"记下来。` + "\n\n",
 }
 
-// hush finds the wishes to forget among what was said. Episodes have what stands beside a wish, and
-// nothing of what answers it, which may repeat what it names.
+// hush finds the wishes to forget among the messages. Episodes keep the words beside a wish. They
+// drop the answers to it, which may repeat what it names.
 func (c *Call) hush() {
 	c.wishes, c.forgotten = nil, nil
 	hidden := false
@@ -57,7 +58,7 @@ func (c *Call) hush() {
 	}
 }
 
-// KeepSaid decides that what was said is kept as it was said, each message as an episode.
+// KeepSaid decides to keep the messages as they were said, each as an episode.
 func (c *Call) KeepSaid(author string) {
 	for _, u := range c.said {
 		if u.words != "" {
@@ -68,15 +69,15 @@ func (c *Call) KeepSaid(author string) {
 	}
 }
 
-// SkipWishes reports that the wishes to forget are not carried out.
+// SkipWishes reports that the wishes to forget were left undone.
 func (c *Call) SkipWishes() {
 	for _, u := range c.wishes {
 		c.Skip(u, "", errNotForgotten)
 	}
 }
 
-// saidBefore returns what the user may want forgotten of what was said, and how a model is asked
-// about it. Its indexes follow those of so many targets.
+// saidBefore returns the earlier messages that the user may want forgotten, and the material
+// that asks a model about them. Its indexes follow the targets'.
 func (c *Call) saidBefore(ctx context.Context, targets int) (said []*node, material string, err error) {
 	if len(c.wishes) == 0 {
 		return nil, "", nil
@@ -110,7 +111,7 @@ func (c *Call) saidBefore(ctx context.Context, targets int) (said []*node, mater
 	return said, ask.Section("said_before", lines) + howToForget[c.Language], nil
 }
 
-// forgets decides that what an operation names is forgotten: a memory, or messages of the call.
+// forgets decides to forget the target of an operation: a memory, or messages of the call.
 func (c *Call) forgets(op *Operation, t *node) *node {
 	on := t.about()
 	switch {
@@ -138,8 +139,9 @@ func (c *Call) repeats(op *Operation) bool {
 	return speech.TellsToForget(op.Text) && slices.ContainsFunc(op.from, func(u *Utterance) bool { return slices.Contains(c.wishes, u) })
 }
 
-// forget erases the memories that a user wants forgotten, once Confirm allows it. It is done before
-// the batch is stored, and so repeated after a crash. What was said of it is dropped from the batch.
+// forget erases the memories that a user wants forgotten, once Confirm allows it. It runs before
+// the batch is stored, so a repeat after a crash does it again. Statements about them are dropped
+// from the batch.
 func (c *Call) forget(ctx context.Context) error {
 	c.forgotten = slices.DeleteFunc(c.forgotten, func(u *Utterance) bool { return slices.Contains(c.wishes, u) })
 	change := backends.Change{Scope: c.Scope}
@@ -185,8 +187,8 @@ func (c *Call) forget(ctx context.Context) error {
 	return nil
 }
 
-// eraseWishes erases from the log the turns in which something was asked to be forgotten that was,
-// and those that were meant.
+// eraseWishes erases turns from the log: the ones with a fulfilled wish to forget, and the ones
+// that were meant.
 func (c *Call) eraseWishes(ctx context.Context) error {
 	if len(c.forgotten) == 0 && !slices.ContainsFunc(c.decisions, func(n *node) bool { return n.gone }) {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"github.com/einomem/einomem/internal/speech"
 )
 
-// Idle reports whether a model has nothing to learn from what users say: they greet, thank, ask or
-// hand over code, and answer no question; or they say one thing, and the agent noted something down
-// in that turn. With answers, what assistants say counts as well. Notes, and wishes to forget, are
-// always asked about.
+// Idle reports whether users said nothing for a model to learn from. They may greet, thank, ask or
+// hand over code, and answer no question. Or they say one thing, and the agent noted something down
+// in that turn. With answers, the words of assistants count as well. The model is always asked
+// about notes and wishes to forget.
 func (c *Call) Idle(ctx context.Context, answers bool) (bool, error) {
 	if c.Author != "" || len(c.wishes) > 0 {
 		return false, nil
@@ -39,8 +39,8 @@ func (c *Call) Idle(ctx context.Context, answers bool) (bool, error) {
 	return true, nil
 }
 
-// listen notes which messages of users state nothing: greetings, thanks, questions and code. What
-// answers a question, asks to keep something, corrects, or shows a picture insists.
+// listen notes which messages of users state nothing: greetings, thanks, questions and code. A
+// message insists if it answers a question, asks to keep something, corrects, or shows a picture.
 func (c *Call) listen() {
 	asked := false // by the assistant, right before
 	for _, u := range append(c.context[max(0, len(c.context)-1):len(c.context):len(c.context)], c.said...) {
@@ -55,10 +55,10 @@ func (c *Call) listen() {
 }
 
 var (
-	// code is what stands between fences, and lines that no person says. A doubtful line is none:
-	// at worst it costs a call.
+	// code is the text between fences, and lines that only a machine writes. A doubtful line
+	// counts as speech: at worst it costs a call.
 	code = regexp.MustCompile("(?s:```.*?(?:```|$))" + `|(?m:^.*[(=<].*[{};]\s*$)`)
-	// replies are words that state something behind a question alone.
+	// replies are words that state something only behind a question.
 	replies = regexp.MustCompile(`(?i)^\W*(?:yes|yeah|yep|yup|no|nope|not|right|exactly|correct|sure|of course|ok(?:ay)?|please|go ahead|indeed|absolutely|never)\b|^(?:是|对|不|没|嗯|好|当然|可以|行|要)`)
 )
 

@@ -19,18 +19,19 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// How much a model is shown, in characters.
+// The limits of the material for a model, in characters.
 const (
-	earlierShown = 10   // messages of before
+	earlierShown = 10   // earlier messages
 	earlierRunes = 300  // of each of them
-	asideRunes   = 1000 // of a message that nothing is learnt from
+	asideRunes   = 1000 // of a message that is only shown
 	memoryRunes  = 1000 // of a known statement
 
-	// maxNumbered is how many messages one question is about: with more models lose count.
+	// maxNumbered is how many messages one question is about: with more, models lose
+	// count.
 	maxNumbered = 50
 	// smallNumbered is the same for a small model.
 	smallNumbered = 8
-	// lineTokens is what a line of material takes beside its text.
+	// lineTokens is the size of a line of material beside its text.
 	lineTokens = 16
 )
 
@@ -41,18 +42,18 @@ type passage struct {
 	part string // such as 2/3; empty for a whole message
 }
 
-// Line is a message as a model is shown it.
+// Line is the form in which a model is shown a message.
 type Line struct {
-	N     *int     `json:"n,omitempty"` // by which answers name it; nil: nothing is learnt from it
+	N     *int     `json:"n,omitempty"` // its number in answers; nil: the message is only shown
 	Part  string   `json:"part,omitempty"`
 	Time  string   `json:"time,omitempty"`
 	Role  string   `json:"role"`
 	Name  string   `json:"name,omitempty"`
-	Dates []string `json:"dates,omitempty"` // what its words for times mean
+	Dates []string `json:"dates,omitempty"` // the meaning of its words for times
 	Text  string   `json:"text"`
 }
 
-// memoryLine is a known statement as a model is shown it.
+// memoryLine is the form in which a model is shown a known statement.
 type memoryLine struct {
 	Index  int    `json:"index"`
 	SaidBy string `json:"said_by,omitempty"`
@@ -81,14 +82,14 @@ func (c *Call) passages() []*passage {
 	return out
 }
 
-// stretch is what one question is about: consecutive passages, and what was said before.
+// stretch is the subject of one question: consecutive passages, and earlier messages.
 type stretch struct {
 	earlier  []*passage
 	passages []*passage
 }
 
-// stretches divides the conversation into questions. Each passage that may be learnt from
-// is in one of them; those behind the last question that may be asked are skipped.
+// stretches divides the conversation into questions. Each passage to learn from is in one
+// of them; passages behind the last question are skipped.
 func (c *Call) stretches() []stretch {
 	var before []*passage
 	for _, u := range c.context {
@@ -98,7 +99,7 @@ func (c *Call) stretches() []stretch {
 	all := append(before, c.passages()...)
 	var out []stretch
 	for from := context; from < len(all); {
-		if !all[from].learn { // it is shown before what follows it
+		if !all[from].learn { // it is shown before the next passage
 			from++
 			continue
 		}
@@ -113,7 +114,7 @@ func (c *Call) stretches() []stretch {
 	return out
 }
 
-// fill returns where the question ends that begins with the passage at from.
+// fill returns the end of the question that begins with the passage at from.
 func (c *Call) fill(all []*passage, from int) int {
 	room, numbered, most := c.engine.Room, 0, maxNumbered
 	if c.engine.Model.Small() {
@@ -131,7 +132,7 @@ func (c *Call) fill(all []*passage, from int) int {
 	return len(all)
 }
 
-// conversation renders what was said before and what is new, and returns the messages that
+// conversation renders the earlier and the new messages. It returns the messages that
 // answers name by their place.
 func (c *Call) conversation(s *stretch) (material string, numbered []*Utterance) {
 	var earlier []Line
@@ -159,7 +160,7 @@ func (c *Call) conversation(s *stretch) (material string, numbered []*Utterance)
 		material = ask.Section("earlier_messages", earlier)
 	}
 	material += ask.Section("new_messages", said)
-	if !c.engine.ByTime { // what is said counts from when it was said, whenever it is learnt
+	if !c.engine.ByTime { // a statement counts from when it was said, whenever it is learnt
 		material += fmt.Sprintf(nowIs[c.Language], c.engine.Location) + " " + c.shownTime(c.Now)
 	}
 	return material, numbered
@@ -200,12 +201,11 @@ func (c *Call) memoryLine(index int, m *backends.Memory) memoryLine {
 
 const (
 	queriesPerCall = 12  // searches for one question, beside the one for all its messages
-	queryBytes     = 600 // of a message that are searched with
+	queryBytes     = 600 // of a message, for a search
 	hitsPerQuery   = 10
 )
 
-// statements returns what holds, of the engine's kind. The memories
-// belong to the ranker.
+// statements returns the active memories of the engine's kind. They belong to the ranker.
 func (c *Call) statements(ctx context.Context) ([]*backends.Memory, error) {
 	all, err := c.engine.Keeper.All(ctx, c.Partition)
 	if err != nil {
@@ -225,11 +225,11 @@ func (c *Call) states(m *backends.Memory) bool {
 	return m.Kind == c.engine.Kind && m.Active() && !m.Expired(c.Now)
 }
 
-// Candidates returns the statements that the texts may be about: all that hold, where Config.Shown
-// and Config.ShownTokens have room for them. Else they are in turn the newest that the agent noted
-// down in this session, which the texts may say again; what always applies; what shares a name or
-// a topic with the texts; and the best of each search, so that none is drowned by many that are
-// alike. The newest fill the room that is left.
+// Candidates returns the statements that the texts may be about: all active ones, if Config.Shown
+// and Config.ShownTokens have room for them. Else it takes in turn the newest notes of the agent
+// in this session, which the texts may repeat; the standing statements; the ones that share a name
+// or a topic with the texts; and the best of each search, so that many similar ones leave room for
+// the others. The newest fill the rest of the room.
 func (c *Call) Candidates(ctx context.Context, texts []string) ([]*backends.Memory, error) {
 	known, err := c.statements(ctx)
 	if err != nil {
@@ -259,7 +259,8 @@ func (c *Call) Candidates(ctx context.Context, texts []string) ([]*backends.Memo
 	return inTurn(c.room(), slices.Insert(lists, 0, noted, standing, related(texts, known)), known), nil
 }
 
-// room returns what says of statement after statement whether there is room to show it.
+// room returns a function that reports for statement after statement whether there is
+// room to show it.
 func (c *Call) room() func(*backends.Memory) bool {
 	n, tokens := c.engine.Shown, c.engine.ShownTokens
 	return func(m *backends.Memory) bool {
@@ -276,8 +277,8 @@ func (c *Call) room() func(*backends.Memory) bool {
 	}
 }
 
-// related returns those of the statements that share a name or a topic with the texts, those first
-// that share most.
+// related returns the statements that share a name or a topic with the texts, the ones that share
+// most first.
 func related(texts []string, known []*backends.Memory) []*backends.Memory {
 	said := text.Fold(strings.Join(texts, "\n"))
 	meets, shared := speech.Meets(said), map[*backends.Memory]int{}
@@ -292,8 +293,8 @@ func related(texts []string, known []*backends.Memory) []*backends.Memory {
 	return out
 }
 
-// searches returns what is found by the sentences of the texts, or by the last of the texts where
-// they have many, a list each. All are embedded in one request.
+// searches returns the memories that the sentences of the texts find, a list each. If there are
+// many sentences, the last texts are the queries instead. One request embeds all of them.
 func (c *Call) searches(ctx context.Context, texts []string) ([][]*backends.Memory, error) {
 	var queries []string
 	for _, t := range texts {
@@ -331,8 +332,8 @@ func (c *Call) searches(ctx context.Context, texts []string) ([][]*backends.Memo
 }
 
 // inTurn returns as many memories of the lists as there is room for: the first of each, the second
-// of each, and so on, and then the rest. Each is there once, as a copy that lasts while the store
-// changes.
+// of each, and so on, and then the rest. Each appears once, as a copy that stays valid while the
+// store changes.
 func inTurn(room func(*backends.Memory) bool, lists [][]*backends.Memory, rest []*backends.Memory) []*backends.Memory {
 	var out []*backends.Memory
 	seen, most := map[string]bool{}, 0

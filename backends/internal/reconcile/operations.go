@@ -25,7 +25,7 @@ const (
 	StageStore = "store" // statements in; dropped: known already, merged: superseding
 )
 
-// Verb is what an operation does.
+// Verb is the kind of an operation.
 type Verb string
 
 // The verbs.
@@ -46,7 +46,7 @@ var verbs = map[string]Verb{
 	"none": Nothing, "nothing": Nothing, "noop": Nothing, "no_op": Nothing, "no_change": Nothing, "unchanged": Nothing, "keep": Nothing, "skip": Nothing,
 }
 
-// VerbOf returns the verb that a model's word means; no word is Add.
+// VerbOf returns the verb that a model's word means; an empty word is Add.
 func VerbOf(word string) (Verb, error) {
 	v, ok := verbs[strings.ReplaceAll(strings.ToLower(word), "-", "_")]
 	if !ok {
@@ -58,34 +58,34 @@ func VerbOf(word string) (Verb, error) {
 // maxStatement is the longest statement that a model may write, in bytes.
 const maxStatement = 8000
 
-// None is the Index of an operation that names no statement.
+// None is the Index of an operation without a target.
 const None = -1
 
 // Operation is one entry of a model's answer.
 type Operation struct {
 	Verb     Verb
 	Text     string    // for Add and Supersede
-	Index    int       // of a statement that was shown, for Supersede and Retract; None
-	SaidBy   string    // user or assistant; empty if the answer does not say. It decides only between messages that are named
-	Since    time.Time // from when it holds; zero if the answer does not say
+	Index    int       // of a shown statement, for Supersede and Retract; None
+	SaidBy   string    // user or assistant; empty if the answer leaves it out. It only decides between messages that are named
+	Since    time.Time // from when it holds; zero if the answer leaves it out
 	Messages []int     // the numbers of the messages that say it
 
-	Entities []string // names of whom and what it is about
+	Entities []string // the names of its people and things
 
 	Standing, Delicate bool     // see [backends.Memory]
 	About              []string // words by which people would ask for it
 
-	Keywords string // by which it is looked for, for Config.Complete
-	When     string // the time that it is about, as the model wrote it, for Config.Complete
-	Score    int    // how much it is worth, for Config.Complete
-	Field    string // of a profile that it fills, for Config.Complete
-	Value    string // of the Field, as the model wrote it
+	Keywords string // words to look for it, for Config.Complete
+	When     string // its time, as the model wrote it, for Config.Complete
+	Score    int    // its worth, for Config.Complete
+	Field    string // the field of a profile that it fills, for Config.Complete
+	Value    string // the value of Field, as the model wrote it
 
-	from  []*Utterance // the messages that are named; all that were asked about, if none is
-	small bool         // it is of a model that was asked in the small form
+	from  []*Utterance // the messages that it names, else all of the question
+	small bool         // it comes from a model that was asked in the small form
 }
 
-// Flag is a truth value of an answer. What is neither true nor a word for it is false.
+// Flag is a boolean of an answer. Any value that does not mean true is false.
 type Flag bool
 
 // Decode implements the decoding of package ask.
@@ -93,11 +93,11 @@ func (f *Flag) Decode(v any) {
 	*f = Flag(slices.Contains([]string{"true", "yes", "1", "是"}, strings.ToLower(strings.TrimSpace(fmt.Sprint(v)))))
 }
 
-// Question is what a model is asked about the messages of a call.
+// Question is a question about the messages of a call.
 type Question struct {
 	System  string // rules and task
 	Intro   string // goes before the material
-	Tool    string // by which it answers
+	Tool    string // of the answer
 	Purpose string // of the tool
 	Small   bool   // a small model is asked in the small form, and only adds
 	// Strict refuses statements from messages that state nothing by the rules of package speech.
@@ -127,7 +127,7 @@ func Asked[T any, P interface {
 	return ops, answer.Bad, nil
 }
 
-// Reconcile asks what the new messages do to what is known, and decides so.
+// Reconcile asks how the new messages change the known statements, and decides so.
 func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 	stretches := c.stretches()
 	if most := c.engine.Limits.Calls; most > 0 && len(stretches) > most {
@@ -163,9 +163,9 @@ func (c *Call) Reconcile(ctx context.Context, q *Question) error {
 	return nil
 }
 
-// question asks about a stretch. Entries of the answer that cannot be used are decided as
-// failed; an answer of which nothing can be used is asked for again. A second one has the words
-// kept as they are: see [Call.Unlearnt].
+// question asks about a stretch. Unusable entries of the answer are decided as failed; an
+// answer without a usable entry is asked for again. After a second one the words are kept as
+// they are: see [Call.Unlearnt].
 func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []*node, existing string) ([]Operation, error) {
 	stage := c.Run.Stage(StageLearn)
 	material, numbered := c.conversation(s)
@@ -180,7 +180,7 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 			}
 			if err := ops[i].check(most, numbered); err != nil {
 				refused = append(refused, ask.Bad{Raw: ops[i].Text, Err: err})
-				ops[i] = Operation{Verb: Nothing, Index: None} // it keeps its place: others may refer to it
+				ops[i] = Operation{Verb: Nothing, Index: None} // it keeps its place, since others may refer to it
 			}
 		}
 		if len(refused) > 0 && len(refused) == len(ops) {
@@ -212,9 +212,9 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 	return ops, nil
 }
 
-// check makes an operation one that may be carried out: numbers that nothing was shown under
-// are dropped, and what supersedes nothing is added, so that what was said is kept and no
-// other memory is touched.
+// check makes an operation safe to carry out. It drops numbers that nothing was shown under,
+// and adds a statement that supersedes nothing. So the statement is kept, and other memories
+// stay untouched.
 func (op *Operation) check(targets int, numbered []*Utterance) error {
 	if op.Index < 0 || op.Index >= targets {
 		op.Index = None
@@ -250,8 +250,8 @@ func (op *Operation) check(targets int, numbered []*Utterance) error {
 	return nil
 }
 
-// Echo returns an error for an entry of an answer that is a line of the question: of other
-// keys than those of its type it has one that such lines have.
+// Echo returns an error for an entry of an answer that is a line of the question: beside
+// the keys of its type it has one that only such lines have.
 func Echo(rest map[string]any) error {
 	if rest["time"] != nil {
 		return errors.New("it repeats a message of the question")
@@ -259,7 +259,7 @@ func Echo(rest map[string]any) error {
 	return nil
 }
 
-// RoleOf returns the role that a model's word means; empty for none.
+// RoleOf returns the role that a model's word means; empty for another word.
 func RoleOf(word string) string {
 	switch strings.ToLower(word) {
 	case "user", "human", "用户":

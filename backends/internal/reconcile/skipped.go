@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// Skip decides that a message, or what of it is named, is not learnt from, and why. The
+// Skip decides to leave out a message, or the named part of it, for a reason. The
 // response says so.
 func (c *Call) Skip(u *Utterance, what string, reason error) {
 	m := c.Verbatim(c.engine.Kind, u, c.engine.Author)
@@ -29,8 +29,8 @@ func (c *Call) Skip(u *Utterance, what string, reason error) {
 	c.decisions = append(c.decisions, &node{wanted: backends.OutcomeSkipped, memory: m, err: c.engine.errorf("message %q: %w", u.ID, reason)})
 }
 
-// giveUp decides that a stretch stays as it was said, because the model answered twice without sense:
-// asking again would cost as much, in every process. It returns other errors.
+// giveUp decides to keep a stretch as it was said, because both answers of the model made no sense.
+// Asking again would cost as much, in every process. It returns other errors.
 func (c *Call) giveUp(s *stretch, err error) error {
 	if !errors.Is(err, ask.ErrUnusable) {
 		return err
@@ -51,8 +51,8 @@ func (c *Call) Fail(u *Utterance, reason error) {
 	c.decisions[len(c.decisions)-1].wanted = backends.OutcomeFailed
 }
 
-// Unlearnt returns the messages that state something of the stretches that were given up, as they were
-// said.
+// Unlearnt returns the messages that state something from the stretches that were given up, as they
+// were said.
 func (c *Call) Unlearnt(author string) (out []backends.Memory) {
 	for _, u := range c.unlearnt {
 		if speech.Classify(u.words) == speech.Statement {
@@ -64,13 +64,12 @@ func (c *Call) Unlearnt(author string) (out []backends.Memory) {
 	return out
 }
 
-// media are the parts of messages that say something without a text.
+// media are the parts of messages whose content is not text.
 var media = []string{"image", "audio", "video", "file"}
 
 var errNotDescribed = fmt.Errorf("%w: no Config.Describe says what it shows; set one, or write it into the message", backends.ErrInvalid)
 
-// describe adds to what a message says what its media are, and skips those that cannot be
-// described.
+// describe adds the words for its media to a message, and skips the media that have none.
 func (c *Call) describe(ctx context.Context, u *Utterance, m *schema.Message) error {
 	for i, p := range einox.Parts(m) {
 		if !slices.Contains(media, p.Media) {
@@ -96,15 +95,14 @@ func (c *Call) describe(ctx context.Context, u *Utterance, m *schema.Message) er
 var errPlanted = errors.New("text that was pasted or quoted asks to remember it, and nobody says it")
 
 var (
-	// instruction is how a text asks a memory to keep or to drop something.
+	// instruction matches a text that asks a memory to keep or to drop something.
 	instruction = regexp.MustCompile(`(?i)\b(remember|memori[sz]e|keep in mind|from now on|(ignore|forget|disregard) (all|any|that|the|everything|previous|your)|(save|store|record|note|add) (that|this|the following|to (your |the )?memory))\b|记住|记下|牢记|记得|忘记|忘掉|忽略|从现在(起|开始)|(写入|存入)记忆`)
 	sentences   = regexp.MustCompile(`[。！？!?;；]+|\.\s`)
 	words       = regexp.MustCompile(`\p{Han}|[\p{L}\p{N}]+`)
 )
 
-// planted reports whether a statement repeats an instruction in what messages only paste or
-// quote, more than it repeats what they say themselves: at least half of its words are
-// there.
+// planted reports whether a statement repeats an instruction from pasted or quoted text
+// more than it repeats the messages' own words: at least half of its words are there.
 func planted(statement string, from []*Utterance) bool {
 	return slices.ContainsFunc(from, func(u *Utterance) bool {
 		own, _, instructions := divide(u.Text)
@@ -113,16 +111,17 @@ func planted(statement string, from []*Utterance) bool {
 	})
 }
 
-// longMessage is from how many bytes on the lines in the middle of a message count as
-// pasted: who pastes a document says what it is about before or after it.
+// longMessage is the length in bytes from which the lines in the middle of a message
+// count as pasted. People who paste a document introduce it before or after.
 const longMessage = 3000
 
-// introduces opens what is pasted behind it: a request about a text, or a colon.
+// introduces matches an introduction of pasted text: a request about a text, or a colon.
 var introduces = regexp.MustCompile(`(?i)\b(this|these|the following|below)\b|这|以下|下面|[:：]$`)
 
-// divide returns what a message says itself, and what it pastes or quotes that asks to
-// remember something: lines that begin with >, that stand between fences, or behind a request
-// about them; of the middle of a long message the sentences that ask.
+// divide returns a message's own words, its pasted words, and the instructions to remember in
+// the latter. Pasted are lines that begin with >, lines between fences, and lines behind a
+// request about them. In the middle of a long message only the sentences with instructions
+// count.
 func divide(message string) (own, pasted, instructions string) {
 	lines, fenced, opened := strings.Split(message, "\n"), false, false
 	for i, line := range lines {
@@ -149,7 +148,7 @@ func divide(message string) (own, pasted, instructions string) {
 	return own, pasted, instructions
 }
 
-// share returns how many of a statement's words a text has, 0 to 1.
+// share returns the fraction of a statement's words that a text has, 0 to 1.
 func share(statement, in string) float64 {
 	all, found := words.FindAllString(strings.ToLower(statement), -1), 0
 	in = strings.ToLower(in)

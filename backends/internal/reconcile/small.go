@@ -18,10 +18,10 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// A small model copies what it is shown: known statements, answers of the assistant, its example.
-// So it is shown only what users state, and it only adds.
+// A small model copies its material: known statements, answers of the assistant, its example. So
+// it is shown only the statements of users, and it only adds.
 
-// smallRules are all that a small model is told, at most 250 tokens.
+// smallRules are the whole instruction of a small model, at most 250 tokens.
 var smallRules = map[backends.Language]string{
 	backends.English: `You write down what a user says about themselves, for later. Answer with one line of JSON for each thing that the numbered messages state:
 {"n":0,"fact":"The user ..."}
@@ -50,10 +50,10 @@ Answer:
 // smallEnd asks for the answer, behind the messages.
 var smallEnd = map[backends.Language]string{backends.English: "Answer:", backends.Chinese: "回答："}
 
-// smallQuestion returns what a small model is asked about a stretch: a line for each message, with
-// the sentences that state something, behind the question of the assistant that they answer. It is
-// nil where users state nothing. An order, or a limit, is kept in the user's words where the model
-// is known to be small.
+// smallQuestion returns the question of a stretch for a small model: a line for each message, with
+// the sentences that state something, behind the assistant's question that they answer. It is nil
+// if users state nothing. An order, or a limit, is kept in the user's words where the model is
+// known to be small.
 func (c *Call) smallQuestion(s *stretch) *ask.Small {
 	var lines []string
 	n, before := 0, ""
@@ -78,7 +78,7 @@ func (c *Call) smallQuestion(s *stretch) *ask.Small {
 			for i := range orders {
 				if m := c.Verbatim(c.engine.Kind, p.Utterance, c.engine.Author); c.engine.Model.Small() {
 					m.Text, m.Standing = orders[i], true
-					_ = c.engine.Complete(&m, &Operation{}) // it says nothing more
+					_ = c.engine.Complete(&m, &Operation{}) // the empty operation adds nothing
 					c.Add(m)
 				}
 			}
@@ -95,9 +95,9 @@ func (c *Call) smallQuestion(s *stretch) *ask.Small {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// coverage is how much of the words of a small model's statement stand in its messages.
-// Of 1,207 statements that a strong model wrote about turns of LoCoMo 25 % have less, so that only
-// small models are held to it.
+// coverage is the least fraction of a statement's words that must stand in its messages. It is for
+// small models only: of 1,207 statements that a strong model wrote about turns of LoCoMo 25 % have
+// less.
 const coverage = 0.65
 
 var (
@@ -105,10 +105,10 @@ var (
 	errInvented = errors.New("too few of its words stand in the messages")
 )
 
-// guard takes back a statement that only silent messages teach, where the question is Strict, and one
-// of a small model that few of their words stand in.
+// guard takes back a statement that only silent messages teach, where the question is Strict. It
+// also takes back a small model's statement with few words of the messages.
 func (c *Call) guard(q *Question, op *Operation, asked *ask.Small) {
-	if op.small { // it was shown nothing that it could end
+	if op.small { // it was shown no statement to end
 		if op.Index = None; op.Verb == Supersede {
 			op.Verb = Add
 		} else if op.Verb != Add {
@@ -137,8 +137,8 @@ func (c *Call) guard(q *Question, op *Operation, asked *ask.Small) {
 	}
 }
 
-// covered reports whether most content words of a statement, or words for the same things, were said.
-// A statement in another script always counts as covered.
+// covered reports whether most content words of a statement, or words for the same things, were
+// said. A statement in another script always counts as covered.
 func (c *Call) covered(statement, said string) bool {
 	isHan := func(r rune) bool { return unicode.Is(unicode.Han, r) }
 	if strings.ContainsFunc(statement, isHan) != strings.ContainsFunc(said, isHan) {

@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// ownTools are memory's: what they return was remembered before.
+// ownTools are memory's tools: their results were remembered before.
 var ownTools = []string{
 	"search_memory", "add_memory", "update_memory", "delete_memory", "forget_memory", "core_memory_append", "core_memory_replace",
 	"grep_working_memory", "read_working_memory",
@@ -25,7 +25,7 @@ type returned struct {
 	tools []string
 }
 
-// next notes a message, and returns the source of one that an assistant says: the tools whose
+// next notes a message, and returns the source of an assistant's message: the tools whose
 // words it may repeat.
 func (r *returned) next(m *schema.Message) string {
 	switch m.Role {
@@ -49,8 +49,8 @@ func (r *returned) next(m *schema.Message) string {
 	return ""
 }
 
-// trace notes whose words a statement has: of an assistant that repeats a tool, or of text that
-// was pasted. It is no user's word then, whatever the answer claims.
+// trace notes the source of a statement: an assistant that repeats a tool, or pasted text. Such
+// a statement never counts as a user's word, whatever the answer claims.
 func trace(m *backends.Memory, from []*Utterance) {
 	for _, u := range from {
 		m.Origin.Source = cmp.Or(m.Origin.Source, u.source)
