@@ -96,13 +96,13 @@ type Config struct {
 	// Optional. Without it such parts are skipped.
 	Describe func(context.Context, schema.MessageInputPart) (string, error)
 
-	// Confirm is for requests without a Confirm of their own; a middleware with Config.Confirm sets
-	// one. It is called before an Add retracts facts, such as after "forget everything", before one
-	// message supersedes more than three, and before an agent's add_memory supersedes any. If it
-	// returns false, the facts stay, which comes back as [backends.OutcomeSkipped], and an agent's
-	// note is refused: ErrDeclined. Its error fails the Add, and nothing is stored. Optional.
-	// Without it a message ends at most three facts. The others stay, as skipped items, and their
-	// replacements are added beside them.
+	// Confirm is for requests without a Confirm of their own; a middleware with Config.Confirm
+	// sets one. It is called before an Add retracts facts, such as after "forget everything", and
+	// before one message supersedes more than three. It is also called before an agent's
+	// add_memory supersedes any. If it returns false, the facts stay, which comes back as
+	// [backends.OutcomeSkipped], and an agent's note is refused: ErrDeclined. Its error fails the
+	// Add, and nothing is stored. Optional. Without it a message ends at most three facts. The
+	// others stay, as skipped items, and their replacements are added beside them.
 	Confirm backends.Confirm
 
 	// Redact changes every text before it is stored or shown to a model. Optional. It must be safe

@@ -76,8 +76,8 @@
 // there is one, says which fact it supersedes, or that it is known.
 //
 // With [Config].Profile the call also says which field of a typed document a fact states (see
-// package profile), and with [Config].Importance how much it matters, which becomes its Quality.
-// Package reflect tidies the collected memories.
+// package profile). With [Config].Importance it says how much the fact matters, which becomes its
+// Quality. Package reflect tidies the collected memories.
 //
 // # Documents
 //
@@ -91,8 +91,8 @@
 // and notes show them apart from people's words, with [backends.Memory.Citation]. They teach no
 // facts. A scope that names a workspace alone stores them for all of it.
 //
-// For a picture or a sound that Describe put into words the metadata key [backends.MetaMedia] keeps
-// the address, or the type and SHA-256 of inline data.
+// For a picture or a sound that Describe put into words, the metadata key [backends.MetaMedia]
+// keeps the address. Inline data leave their type and SHA-256 there.
 //
 // # Scopes
 //

@@ -5,9 +5,9 @@ package mem0
 
 import "github.com/einomem/einomem/backends"
 
-// promptSet is every text for a model, in one language. The fixed part of a question (rules, task
-// and the form of the answer) stays below 700 tokens, and is the same for every question of a
-// language.
+// promptSet is every text for a model, in one language. The fixed part of a question has the rules,
+// the task and the form of the answer. It stays below 700 tokens, and is the same for every
+// question of a language.
 type promptSet struct {
 	rules     string // what is worth remembering, and how to write it
 	entry     string // the fields of an entry, also behind a program's own Prompt

@@ -28,11 +28,11 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// reader turns texts into index terms. It splits a text into the words of UAX #29, folds their
-// width (NFKC) and case, drops the stop words of their language and stems the rest. Some scripts
-// have no spaces between words, and Hangul attaches particles to its words: there each character is
-// a term, and each pair of neighbours. A reader treats queries and memories alike, so that both
-// meet.
+// reader turns texts into index terms. It splits a text into the words of UAX #29 and folds their
+// width (NFKC) and case. Then it drops the stop words of their language and stems the rest. Some
+// scripts have no spaces between words, and Hangul attaches particles to its words: there each
+// character is a term, and each pair of neighbours. A reader treats queries and memories alike, so
+// that both meet.
 //
 // A reader remembers the term of each word that it met, which saves most of the time of a load. It
 // is not safe for concurrent use.
@@ -116,9 +116,9 @@ func (r *reader) memory(m *backends.Memory) bag {
 }
 
 // spokenDate returns the month in which a memory was observed, in UTC and as a question would name
-// it, in Chinese order too where the text holds Han characters. It leaves out the day: "17 times
-// 23" would find what was said on a 23rd. Days belong to the signal dates. The result is empty
-// where the time is unknown, and for timeless kinds: see [backends.KindTraits].
+// it. A text with Han characters also gets it in Chinese. It leaves out the day: "17 times 23"
+// would find what was said on a 23rd. Days belong to the signal dates. The result is empty where
+// the time is unknown, and for timeless kinds: see [backends.KindTraits].
 func spokenDate(m *backends.Memory) string {
 	if m.Kind.Traits().Timeless || m.Observed.IsZero() {
 		return ""

@@ -88,10 +88,10 @@ func newCoder(docs []doc, dim int) *coder {
 	return c
 }
 
-// mix turns a vector so that each component says a little of all: a sign says little of a
-// component that few vectors have. Products of vectors stay as they are. One round mixes 16
-// components, the second one 16 of the results, as in a randomized Hadamard transform (Ailon
-// and Chazelle, 2006), and the third one makes up for components that the first two left alone.
+// mix turns a vector so that each component says a little of all: a sign says little of a component
+// that few vectors have. Products of vectors stay as they are. One round mixes 16 components, the
+// second one 16 of the results, as in a randomized Hadamard transform (Ailon and Chazelle, 2006).
+// The third one makes up for components that the first two left alone.
 func (c *coder) mix(v, buffer []float32) []float32 {
 	turn(v, buffer)
 	for range 2 {

@@ -45,11 +45,11 @@
 // # The lexical part
 //
 // The ranker reads the speaker of a memory, the month in which it was said, WhenToUse and Text. It
-// cuts them and the query into words (UAX #29), folds width (NFKC) and case, drops the stop words
-// of their language and stems the rest. Scripts without spaces, Chinese above all, and Hangul
-// become characters and pairs of neighbours. The words of WhenToUse count twice, and half where
-// they are keywords of a fact ([backends.KindTraits]); the month counts half. The opening "The
-// user" of a fact is left out. A memory D then scores, for each term t of the query Q,
+// cuts them and the query into words (UAX #29) and folds width (NFKC) and case. Then it drops the
+// stop words of their language and stems the rest. Scripts without spaces, Chinese above all, and
+// Hangul become characters and pairs of neighbours. The words of WhenToUse count twice, and half
+// where they are keywords of a fact ([backends.KindTraits]); the month counts half. The opening
+// "The user" of a fact is left out. A memory D then scores, for each term t of the query Q,
 //
 //	idf(t) · f·(k1+1) / (f + k1·(1 - b + b·|D|/mean|D|))     f: how often t occurs in D
 //	idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5))               n of N memories hold t
@@ -83,8 +83,8 @@
 // assistant's acknowledgement, or its words to users about themselves, counts half. Such memories
 // are found, behind their answer.
 //
-// A query that names a time ("yesterday", "in May 2023", 上周) asks for that time, by the Clock and
-// its zone (dates.go works by rules alone). Memories of the time count twice, and memories of the
+// A query that names a time ("yesterday", "in May 2023", 上周) asks for that time. The Clock and its
+// zone decide; dates.go works by rules alone. Memories of the time count twice, and memories of the
 // week after one and a half times. The time is also a term, which its memories hold, at a quarter
 // of the weight of a word. The words that name the time count 0.3, as long as any memory is of it.
 // A time or a month only raises memories that other words found: "the weather in March" is about
@@ -144,12 +144,12 @@
 // Vectors are normalised and stored as float32 or, at a quarter of the size, as int8 with one scale
 // a vector; in memory they are float32, scanned with SIMD. With more than 20,000 vectors of at
 // least 256 components (a multiple of 16) a partition keeps codes instead, with five bits a
-// component. A search estimates all cosines by the codes and reads the vectors of the likely best
-// from the store, some dozens, so that hits have exact cosines. It finds at least 0.995 of the ten
-// best of all; where words and neighbours have a part in the order, at least 0.98, since the mean
-// and the deviation of all cosines are estimates. The partition keeps the name of the model and the
-// dimension. Vectors of different models are never compared: until a call of [Ranker.Reembed] or
-// [Ranker.ReembedAll] words alone answer, and Degraded says why.
+// component. A search estimates all cosines by the codes. Then it reads the vectors of the likely
+// best from the store, some dozens, so that hits have exact cosines. It finds at least 0.995 of the
+// ten best of all; where words and neighbours have a part in the order, at least 0.98, since the
+// mean and the deviation of all cosines are estimates. The partition keeps the name of the model
+// and the dimension. Vectors of different models are never compared: until a call of
+// [Ranker.Reembed] or [Ranker.ReembedAll] words alone answer, and Degraded says why.
 //
 // # Deadlines
 //

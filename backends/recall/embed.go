@@ -180,8 +180,9 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 	return out, nil
 }
 
-// shorten returns a text of up to size bytes as it is, and the first and the last half of size
-// bytes of a longer one. A question stands before or after the text that was pasted with it.
+// shorten returns a text of up to size bytes as it is. From a longer one it takes size bytes, half
+// from the beginning and half from the end. A question stands before or after the text that was
+// pasted with it.
 func shorten(text string, size int) string {
 	if len(text) <= size {
 		return text

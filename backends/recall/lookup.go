@@ -13,10 +13,10 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// All returns every memory of the partition, current or past, also core blocks and expired memories
-// that the store still has, in the order of storing (by Created, then ID). The memories belong to
-// the Ranker: callers must leave them as they are. See [Ranker.Lookup] and [Ranker.Get] for a few
-// of them; both leave out core blocks.
+// All returns every memory of the partition, current or past, in the order of storing (by Created,
+// then ID). They include core blocks, and expired memories that the store still has. The memories
+// belong to the Ranker: callers must leave them as they are. See [Ranker.Lookup] and [Ranker.Get]
+// for a few of them; both leave out core blocks.
 func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Memory, error) {
 	return r.collect(ctx, p, func(x *index) []*backends.Memory {
 		all := slices.AppendSeq(make([]*backends.Memory, 0, len(x.slots)+len(x.core)), maps.Values(x.core))
@@ -30,7 +30,7 @@ func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Mem
 }
 
 // Lookup returns the memories of the partition for which Config.Keys returns at least one of the
-// keys, each once, in the order and under the terms of [Ranker.All]. Its time depends on their
+// keys, each once, under the terms of [Ranker.All] and in its order. Its time depends on their
 // number alone. It is ErrInvalid if Config.Keys is nil.
 func (r *Ranker) Lookup(ctx context.Context, p backends.Partition, keys ...string) ([]*backends.Memory, error) {
 	if r.config.Keys == nil {

@@ -60,7 +60,7 @@ func (p *partition) current(ctx context.Context) error {
 }
 
 // refresh is one run through the changes since a partition's cursor. A first load, and a load after
-// a Reset, builds a new index aside and swaps it in when it is complete, so that searches see whole
+// a Reset, builds a new index aside and swaps it in when it is complete. So searches see whole
 // indexes only.
 type refresh struct {
 	partition *partition

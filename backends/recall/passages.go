@@ -25,11 +25,11 @@ const (
 	shortestPiece   = 2 // "A." is too short for a sentence
 )
 
-// Passages sets the Passage of the hits whose Text is longer than 400 characters. A passage is the
-// whole sentences or lines of code, some 240 to 400 characters, that hold most of the query's
-// words, with an ellipsis where the text goes on. Code has its fence. A word counts the more the
-// fewer sentences of the text have it. If the text has none of the words, the passage is its
-// beginning. Experience keeps its whole text: half of an advice is worth little.
+// Passages sets the Passage of the hits whose Text is longer than 400 characters. A passage is
+// whole sentences or lines of code, some 240 to 400 characters, with most of the query's words. An
+// ellipsis stands where the text goes on. Code has its fence. A word counts the more the fewer
+// sentences of the text have it. If the text has none of the words, the passage is its beginning.
+// Experience keeps its whole text: half of an advice is worth little.
 func (r *Ranker) Passages(query string, hits []backends.Hit) {
 	var terms []queryTerm
 	for i := range hits {

@@ -132,11 +132,11 @@ func (b *Backend) Close(ctx context.Context) error {
 	return nil
 }
 
-// Search implements [backends.Backend]. It joins the knowledge about the speaker, from the
-// speaker's partition, with experience of tasks and tools from the workspace, the best of both by
-// score. A condition on the agent (Filter agent_id) holds for the speaker's partition alone: agents
-// share a workspace. Kinds choose: personal, task, tool. Without Kinds it also finds statements of
-// the user that are still to be learnt.
+// Search implements [backends.Backend]. It joins knowledge from the speaker's partition with
+// experience of tasks and tools from the workspace, the best of both by score. A condition on the
+// agent (Filter agent_id) holds for the speaker's partition alone: agents share a workspace. Kinds
+// choose: personal, task, tool. Without Kinds it also finds statements of the user that are still
+// to be learnt.
 func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	return b.traced.Search(ctx, r)
 }

@@ -30,8 +30,9 @@ type Config struct {
 	Store store.Store // Keeps the memories and the log. Required. It stays the caller's to close.
 
 	// Model learns: it extracts, judges, merges, writes guidelines. Optional. Without one personal
-	// memory stores messages as they are, guidelines follow from rules, and trajectories are
-	// ErrNoModel. A model.ToolCallingChatModel answers by tool calls; any other answers in JSON.
+	// memory stores messages as they are, guidelines follow from rules, and learning from
+	// trajectories is ErrInvalid. A model.ToolCallingChatModel answers by tool calls; any other
+	// answers in JSON.
 	Model model.BaseChatModel
 
 	// Embedder adds vectors to the search. Optional: lexical search alone works.
@@ -57,8 +58,8 @@ type Config struct {
 
 	// Outcome says how a turn of a conversation went, so that task memory learns from it with the
 	// log; nil means unknown. The backend asks at the turn's end, with the whole turn, as far as
-	// Store keeps the log. An error makes the Add return it; consolidation repeats the Add later.
-	// Optional. It must be safe for concurrent use.
+	// Store keeps the log. An error fails the Add; consolidation repeats it later. Optional. It
+	// must be safe for concurrent use.
 	Outcome func(ctx context.Context, t *Turn) (*Outcome, error)
 	// Verdict reads how a turn went from a result of a tool, if it says so; see [VerdictOf]. The
 	// backend asks it where Outcome returns nil, with the last result first. Optional. It must be

@@ -81,8 +81,8 @@ type DumpResponse struct {
 	LeftOut  int `json:"left_out"` // superseded, retracted and expired memories
 }
 
-// Dump writes the current memories, as they are at one moment, in the order in which the store got
-// them, one a line, with the members of ReMe's format. After an error w may hold a part of them.
+// Dump writes the current memories, as they are at one moment, in the order of storing. Each is one
+// line, with the members of ReMe's format. After an error w may hold a part of them.
 // [Backend.Export] writes all members of a memory.
 func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpResponse, error) {
 	if r == nil {

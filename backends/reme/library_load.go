@@ -49,10 +49,10 @@ type LoadResponse struct {
 // A load takes up to 100,000 memories ([store.MaxBatch]), counting the ones that it removes. More
 // is ErrInvalid: split the file, or load it into several workspaces.
 //
-// Other causes of ErrInvalid are an unreadable line, which the error numbers, a memory of a kind
-// that is never found there, and an empty input unless Merge is set. ErrConflict: others changed
-// memories that the load removes, again and again. ErrDimension: the remaining memories have
-// vectors of another model; [Backend.ReembedAll] makes them anew.
+// Other causes of ErrInvalid are an unreadable line, which the error numbers, and a memory of a
+// kind that is never found there. So is an empty input unless Merge is set. ErrConflict: others
+// changed memories that the load removes, again and again. ErrDimension: the remaining memories
+// have vectors of another model; [Backend.ReembedAll] makes them anew.
 func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*LoadResponse, error) {
 	if r == nil {
 		r = &LoadRequest{}

@@ -81,7 +81,7 @@ type param struct {
 var scopeType = reflect.TypeFor[backends.Scope]()
 
 // paramsOf returns the fields of t with a tag path or query. An untagged field with the name of a
-// wildcard of the pattern is one, too, and so are the parts of a scope, except in POST.
+// wildcard of the pattern is one, too. So are the parts of a scope, except in POST.
 func paramsOf(pattern string, t reflect.Type) (out []param) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

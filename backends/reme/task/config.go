@@ -46,11 +46,11 @@ type Config struct {
 	// questions. Optional.
 	KeepQuery bool
 
-	// HoldBack hides an experience that a user's run taught from the searches of others until it is
-	// confirmed. It is confirmed when it is learnt again, when it helps in a task (see Record), or
-	// when a verifier removes held_back from its Metadata by Update. The user who taught it finds
-	// it at once, and a scope without user and agent finds all. List shows it to all members.
-	// Optional. Off, as in ReMe.
+	// HoldBack hides an experience that a user's run taught from the searches of others until it
+	// is confirmed. It is confirmed when it is learnt again or helps in a task (see Record). A
+	// verifier confirms it, too, by an Update that removes held_back from its Metadata. The user
+	// who taught it finds it at once, and a scope without user and agent finds all. List shows it
+	// to all members. Optional. Off, as in ReMe.
 	HoldBack bool
 
 	Author   string            // Origin.Author of the experiences, and the actor in their history. Optional. Defaults to "model".

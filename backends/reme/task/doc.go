@@ -95,8 +95,8 @@
 // # When something fails
 //
 // Learning is all or nothing, and each write is one atomic batch. So an outage of the model, the
-// embedder or the store is an error that names the step, in the report too, and leaves the
-// workspace as it was. The embedder is tried before the model, and the first failure ends the other
-// questions. The process keeps the answers so far: a repeat asks the rest. Retrieval answers as
-// long as the store does, and reports missing parts in Degraded.
+// embedder or the store leaves the workspace as it was. The error names the step, and so does the
+// report. The embedder is tried before the model, and the first failure ends the other questions.
+// The process keeps the answers so far: a repeat asks the rest. Retrieval answers as long as the
+// store does, and reports missing parts in Degraded.
 package task

@@ -176,8 +176,8 @@ func (m *Memory) taskQuery(of *attempt, name string) string {
 	return name
 }
 
-// quotes reports whether a text has so many words in a row of a message of the user, or a whole
-// message that has minQuote words.
+// quotes reports whether a text has so many words in a row of a user's message, or a whole message
+// of minQuote words.
 func (a *attempt) quotes(s string, most int) bool {
 	words := func(s string) []string { return word.FindAllString(text.Fold(s), -1) }
 	own, said := words(s), [][]string{words(a.task())}

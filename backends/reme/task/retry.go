@@ -55,8 +55,8 @@ type RetryResponse struct {
 	Report       backends.Report
 }
 
-// Retry makes attempts at a task until one succeeds, and keeps of the lessons of failures only
-// those which a later success confirms (the failure-aware reflection of ReMe's paper):
+// Retry makes attempts at a task until one succeeds. It keeps a lesson of a failure only if a later
+// success confirms it (the failure-aware reflection of ReMe's paper):
 //
 //  1. It retrieves the experience of the workspace, once, and runs the first attempt with it.
 //  2. After a failure it extracts candidates from the trajectory, stores them nowhere, and

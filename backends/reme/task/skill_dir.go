@@ -91,8 +91,8 @@ func folderOf(s *Skill) string {
 
 // ReadDir stores the skills of a folder, one SKILL.md a folder in it, as drafts, or as proved ones
 // if a person vouches for them. It returns them in their stored form. It skips folders without a
-// SKILL.md, and links to folders. A file that links out of the folder, has more than 64 KiB, or has
-// another format is an error that names it, beside the skills before it.
+// SKILL.md, and links to folders. An error names a file that links out of the folder, has more than
+// 64 KiB, or has another format. The skills before it come with the error.
 func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, proved bool) ([]Skill, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

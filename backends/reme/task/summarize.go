@@ -260,7 +260,7 @@ func (s *summary) replayed(ctx context.Context) (*SummaryResponse, error) {
 }
 
 // replay reports the writes of the first call with a key, as they are now. If the key is derived
-// and some result is not current, the response is nil, and the request takes another key, which
+// and some result is not current, the response is nil. The request then takes another key, which
 // follows from the old one.
 func (s *summary) replay(ctx context.Context, applied *store.Applied) (*SummaryResponse, error) {
 	resp := &SummaryResponse{Replayed: true}

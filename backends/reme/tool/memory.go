@@ -24,10 +24,10 @@
 // guideline keeps the users of all calls that were ever among its sources (Origin.Users). Other
 // users do not see them.
 //
-// A guideline is one memory of kind tool, whose id follows from workspace and tool. Its
-// Text is the guideline with the statistics of that time, its WhenToUse the name of the
-// tool, its Metadata the statistics and how many calls of each month it covers. Former
-// guidelines are in its history.
+// A guideline is one memory of kind tool, whose id follows from workspace and tool. Its Text is the
+// guideline with the statistics of that time, and its WhenToUse the name of the tool. Its Metadata
+// has the statistics and how many calls of each month it covers. Former guidelines are in its
+// history.
 //
 // # Models
 //

@@ -1,9 +1,9 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Peers lets other libraries that keep and find memories in a Go program hold the same messages as
-// einomem and answer the same questions, each with its defaults. It prints a table in Markdown. It
-// is a module of its own, so that einomem does not depend on them:
+// Peers lets other Go libraries for memories hold the same messages as einomem and answer the same
+// questions, each with its defaults. It prints a table in Markdown. It is a module of its own, so
+// that einomem does not depend on them:
 //
 //	cd examples/bench/peers
 //	go run .               # 10,000 made-up messages, three rounds

@@ -34,9 +34,9 @@ type Turn struct {
 
 // Question is a question about a conversation. Evidence has the ids of the turns that answer it.
 type Question struct {
-	// ID is locomo_C_qaQ in LoCoMo, the numbers from 0 on of the conversation and of the
-	// question in the file, as lists of wrong answers name it; empty in other formats than
-	// that and REALTALK's.
+	// ID is locomo_C_qaQ in LoCoMo, as lists of wrong answers name it: C and Q number the
+	// conversation and the question in the file, from 0 on; empty in other formats than that and
+	// REALTALK's.
 	ID       string
 	Text     string
 	Answer   Answer // read where the ID is; empty for Adversarial

@@ -1,10 +1,9 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package trial is shared by the benchmarks of einomem and of its peers, so that they store and
-// search the same memories and print the same columns. It has made-up texts and vectors, the exact
-// answer to each query, the conversations and questions of public data sets, timing, tables and
-// charts.
+// Package trial is shared by the benchmarks of einomem and of its peers: they store and search the
+// same memories and print the same columns. It has made-up texts and vectors, the exact answer to
+// each query, the conversations and questions of public data sets, timing, tables and charts.
 package trial
 
 import (
@@ -80,9 +79,9 @@ func gaussian(rnd *rand.Rand, out []float32) {
 	}
 }
 
-// Vector returns the vector of a text, of length 1. A text belongs to one of the topics,
-// and its vector is that topic's and as much again that is its own, both chosen by the
-// text's hash: two texts of one topic have a cosine near 0.5, others near 0.
+// Vector returns the vector of a text, of length 1. A text belongs to one of the topics. Half of
+// its vector is the topic's and half is its own, both chosen by the text's hash: two texts of one
+// topic have a cosine near 0.5, others near 0.
 func (c *Corpus) Vector(text string) []float32 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text))

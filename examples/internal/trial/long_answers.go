@@ -46,8 +46,8 @@ const (
 // words, and repeats the question in them: the same chats in each call. The exchanges of a session
 // are about aspects of two projects; the session before shares one of them. Half of them say
 // nothing that a question asks for. A third of the questions ask for a user's message in the words
-// of the user, a third ask for it in other words, and a third ask for the one sentence of an answer
-// that suggests something.
+// of the user, and a third ask for it in other words. The rest ask for the one sentence of an
+// answer that suggests something.
 func longAnswers(string) ([]Conversation, error) {
 	var s script
 	if err := json.Unmarshal(longAnswersScript, &s); err != nil {
