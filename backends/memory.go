@@ -122,7 +122,7 @@ func (m *Memory) Since() time.Time {
 // Expired reports whether the memory's time is over at now.
 func (m *Memory) Expired(now time.Time) bool { return !m.Expires.IsZero() && !now.Before(m.Expires) }
 
-// MetaReflect is a key in Metadata for an object. A plan of package reflect sets it on a
+// MetaReflect is a key in Metadata for an object. A plan of package reflection sets it on a
 // memory that it changed: the plan's id (plan), its operation (op) and the state before
 // (was).
 const MetaReflect = "reflect"
@@ -156,7 +156,7 @@ func (m *Memory) stands(now time.Time, held func(id string) *Memory, steps int) 
 	})
 }
 
-// Merged reports whether a plan of package reflect hid the memory behind a duplicate.
+// Merged reports whether a plan of package reflection hid the memory behind a duplicate.
 func (m *Memory) Merged() bool {
 	mark, _ := m.Metadata[MetaReflect].(map[string]any)
 	return mark["op"] == OpMerge

@@ -117,7 +117,7 @@ func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backe
 //
 // An unreachable model is [backends.ErrUnavailable], and nothing is stored. If its answer makes no
 // sense after a retry, the messages are stored as they were said. The response then has an item
-// that failed with [backends.ErrModel]. For a procedure it is an error.
+// that failed with [backends.ErrModel]. For a procedure such an answer is an error.
 func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	return b.traced.Add(ctx, r)
 }

@@ -77,7 +77,7 @@
 //
 // With [Config].Profile the call also says which field of a typed document a fact states (see
 // package profile). With [Config].Importance it says how much the fact matters, which becomes its
-// Quality. Package reflect tidies the collected memories.
+// Quality. Package reflection tidies the collected memories.
 //
 // # Documents
 //

@@ -5,7 +5,7 @@
 // takes it back.
 //
 //	r, err := reflection.New(&reflection.Config{Backend: backend, Model: model}) // a nil Model: by rules alone
-//	plan, err := r.Draft(ctx, &reflection.Request{Scope: scope})              // writes nothing
+//	plan, err := r.Draft(ctx, &reflection.Request{Scope: scope})                 // writes nothing
 //	fmt.Println(plan)
 //	done, err := r.Apply(ctx, plan, false)
 //	done, err = r.Undo(ctx, scope, plan.ID, false)

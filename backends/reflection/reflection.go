@@ -64,7 +64,9 @@ type Config struct {
 	// a *core.Blocks. Optional.
 	Block  string
 	Blocks store.Blocks
-	Share  func(m *backends.Memory) bool
+	// Share says which facts of a person may be copied to the workspace of a request's scope.
+	// Optional. By default all facts stay private.
+	Share func(m *backends.Memory) bool
 }
 
 // Reflector drafts plans, applies them and takes them back. It is safe for concurrent use.

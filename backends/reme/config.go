@@ -87,7 +87,7 @@ type Config struct {
 	// a memory. Optional. By default memories stay.
 	Retention *backends.Retention
 	// CountUses counts how often a memory is shown to a model; a Retention whose rules need the
-	// counts turns it on. Package reflect and recall.Config.Recency use the counts. Optional.
+	// counts turns it on. Package reflection and recall.Config.Recency use the counts. Optional.
 	CountUses bool
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.

@@ -50,9 +50,9 @@ type LoadResponse struct {
 // is ErrInvalid: split the file, or load it into several workspaces.
 //
 // Other causes of ErrInvalid are an unreadable line, which the error numbers, and a memory of a
-// kind that is never found there. So is an empty input unless Merge is set. ErrConflict: others
-// changed memories that the load removes, again and again. ErrDimension: the remaining memories
-// have vectors of another model; [Backend.ReembedAll] makes them anew.
+// kind that is never found there. An empty input is ErrInvalid, too, unless Merge is set.
+// ErrConflict: others changed memories that the load removes, again and again. ErrDimension: the
+// remaining memories have vectors of another model; [Backend.ReembedAll] makes them anew.
 func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*LoadResponse, error) {
 	if r == nil {
 		r = &LoadRequest{}

@@ -79,8 +79,9 @@ type Config struct {
 	// and must be safe for concurrent use. Required for [Files.Tools].
 	Scope func(ctx context.Context) (backends.Scope, error)
 
-	// Redact removes secrets from a text before it is stored. It must be safe for concurrent use.
-	// Optional. Defaults to redact.Text for users and agents, and to redact.Shared for workspaces.
+	// Redact removes from a text the parts that must not be stored. It must be safe for concurrent
+	// use. Optional. Defaults to redact.Text for users and agents, and to redact.Shared for
+	// workspaces.
 	Redact func(text string) string
 
 	// OnError gets every failure of the store or the scope in a call of the tool. A mistake of a

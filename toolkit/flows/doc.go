@@ -8,7 +8,7 @@
 //	r, err := f.Call(ctx, "retrieve_task_memory", open, "", []byte(`{"workspace_id": "shop", "query": "refund an order"}`))
 //	fmt.Println(r.Answer, r.Metadata["memory_list"])
 //
-// # Whose memory it is
+// # Scopes
 //
 // A request names a workspace, or a user by user_id. For personal memory the workspace_id is a
 // user's, too, as ReMe's clients have a workspace for each user. Every flow calls Open before it

@@ -35,7 +35,7 @@ type Config struct {
 	AlwaysOK bool
 
 	MaxBody int64         // Optional. Of a request, in bytes; imports may have any size. Defaults to 4 MiB.
-	Timeout time.Duration // Optional. Of one request. Defaults to 30 s; requests to a model, imports and exports have 10 min.
+	Timeout time.Duration // Optional. Of one request. Defaults to 30 s; requests that call a model, imports and exports have 10 min.
 
 	NoPage bool           // Leave out the page at "/".
 	Log    *slog.Logger   // Optional. Gets failures inside the server. Defaults to slog.Default().

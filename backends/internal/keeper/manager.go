@@ -36,7 +36,7 @@ func (k *Keeper) NewManager(places func(context.Context, backends.Scope) ([]Plac
 	return &Manager{keep: k, places: places}
 }
 
-// Keeper returns the keeper of the memories, for package reflect.
+// Keeper returns the keeper of the memories, for package reflection.
 func (m *Manager) Keeper() *Keeper { return m.keep }
 
 // inPlace returns f's result for the place of a scope that holds the memory.

@@ -39,7 +39,7 @@
 //	outcome            the score of the trajectory that taught it
 //	held_back          true until it is confirmed: see Config.HoldBack
 //	corroborated       how often it was learnt again in other words, or agreed with
-//	refuted            how often a reflection found a lesson that disagrees: package reflect
+//	refuted            how often a reflection found a lesson that disagrees: package reflection
 //
 // Absent numbers count as 0.
 //

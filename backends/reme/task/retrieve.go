@@ -51,7 +51,7 @@ type RetrieveResponse struct {
 	// empty without hits.
 	Answer string
 	// Hits are the found memories, the most helpful first. Score is the similarity to the query,
-	// Quality the judge's score; each stays itself.
+	// Quality the judge's score; neither overwrites the other.
 	Hits      []backends.Hit
 	Query     string // the query of the search, redacted
 	Rewritten bool   // Answer is the model's advice

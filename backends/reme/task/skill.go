@@ -188,9 +188,9 @@ func (s Skills) memory(scope backends.Scope, p backends.Partition, written *Skil
 	return m
 }
 
-// Add stores a skill that was written elsewhere: its Name, WhenToUse, Steps and Tools. It is a
-// draft, or proved if a person vouches for it. If the workspace has one with the same words, Add
-// returns that.
+// Add stores a skill that was written elsewhere: its Name, WhenToUse, Steps and Tools. With proved,
+// for a skill that a person vouches for, it is proved; otherwise it is a draft. If the workspace
+// has one with the same words, Add returns that.
 func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved bool) (_ *Skill, err error) {
 	defer work.Recover("task: a skill", &err)
 	ctx, scope, p, err := s.keeper.Enter(ctx, scope, backends.OpAdd)

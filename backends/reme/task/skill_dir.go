@@ -89,10 +89,10 @@ func folderOf(s *Skill) string {
 	return cmp.Or(strings.Trim(text.TruncateBytes(name, 64-len("-12345678")), "-"), "skill-"+s.ID[:8])
 }
 
-// ReadDir stores the skills of a folder, one SKILL.md a folder in it, as drafts, or as proved ones
-// if a person vouches for them. It returns them in their stored form. It skips folders without a
-// SKILL.md, and links to folders. An error names a file that links out of the folder, has more than
-// 64 KiB, or has another format. The skills before it come with the error.
+// ReadDir stores the skills of a folder, one SKILL.md a folder in it, as drafts. With proved, for
+// skills that a person vouches for, they are proved. It returns them in their stored form. It skips
+// folders without a SKILL.md, and links to folders. An error names a file that links out of the
+// folder, has more than 64 KiB, or has another format. The skills before it come with the error.
 func (s Skills) ReadDir(ctx context.Context, scope backends.Scope, dir string, proved bool) ([]Skill, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
