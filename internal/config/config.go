@@ -6,8 +6,8 @@ package config
 
 import "reflect"
 
-// Default sets a field of a configuration to a value, unless it is set: its zero value
-// counts as unset, and an empty list or map does not. Unlike [cmp.Or] it takes functions.
+// Default sets an unset field of a configuration to a value. A zero value counts as
+// unset; an empty list or map counts as set. Unlike [cmp.Or] it takes functions.
 func Default[T any](field *T, value T) {
 	if reflect.ValueOf(field).Elem().IsZero() {
 		*field = value

@@ -19,14 +19,14 @@ const (
 	longestPause = time.Minute // up to this
 )
 
-// ErrOpen is the error of a [Call] that was not made, because the circuit is open. Its text
+// ErrOpen is the error of a [Call] that was skipped, because the circuit is open. Its text
 // says since when, why, and when the service is probed again.
 var ErrOpen = errors.New("the circuit is open")
 
-// Breaker is the circuit breaker of one service, such as an embedder: after some failures
-// in a row the service is left alone for a second, then a single call probes it, and each
-// probe that fails doubles the pause, up to a minute. A call that succeeds closes the
-// circuit. Make one with [NewBreaker]; it is safe for concurrent use.
+// Breaker is the circuit breaker of one service, such as an embedder. After some failures
+// in a row it opens for a second, then a single call probes the service. Each failed
+// probe doubles the pause, up to a minute. A successful call closes the circuit. Make one
+// with [NewBreaker]; it is safe for concurrent use.
 type Breaker struct {
 	service   string
 	openAfter int
@@ -37,13 +37,13 @@ type Breaker struct {
 	pause    time.Duration // 0: the circuit is closed
 	since    time.Time     // when it opened
 	until    time.Time     // when the next probe is due
-	cause    string        // the failure that opened it, or that of the last probe
+	cause    string        // the failure that opened it, or the last probe's
 	probing  bool
 }
 
-// NewBreaker returns the closed circuit of a service, which opens after so many failures in
-// a row: errors that are backends.ErrUnavailable by [Of], and no [ErrForm]. What the service
-// refuses says nothing of it. The clock has to go on in real time.
+// NewBreaker returns the closed circuit of a service. It opens after so many failures in a
+// row: errors that are backends.ErrUnavailable by [Of], except [ErrForm]. A refusal of a
+// request leaves the state as it is. The clock must run in real time.
 func NewBreaker(service string, openAfter int, clock func() time.Time) *Breaker {
 	return &Breaker{service: service, openAfter: openAfter, clock: clock}
 }
@@ -65,11 +65,11 @@ func (b *Breaker) open() (due bool, err error) {
 		backends.ErrUnavailable, b.service, ErrOpen, b.since.UTC().Format(time.RFC3339), b.failures, b.cause, b.until.UTC().Format(time.RFC3339)))
 }
 
-// Call calls f for no longer than limit, also an f that does not heed its context: see
-// [work.Await]. When ctx ends before, what f still answers counts. It is the probe if one is due.
-// Errors: [ErrOpen], then f was not called; those of f, and of a panic in it;
-// context.DeadlineExceeded after limit; all of them with the sentinel of [Of]. The
-// cause of ctx's end has none, and does not count as a failure of the service.
+// Call calls f for at most limit, even if f ignores its context: see [work.Await]. If ctx ends
+// earlier, an answer of f still counts. The call is the probe if one is due. It returns [ErrOpen]
+// at once while the circuit is open, the errors and panics of f, or context.DeadlineExceeded after
+// limit. All of them have the sentinel of [Of]. The cause of ctx's end has none, and does not
+// count as a failure of the service.
 func Call[T any](ctx context.Context, b *Breaker, limit time.Duration, f func(context.Context) (T, error)) (out T, err error) {
 	probe, err := b.begin()
 	if err != nil {
@@ -106,8 +106,8 @@ func (b *Breaker) begin() (probe bool, err error) {
 	return due, nil
 }
 
-// end counts what became of a call. Calls that began before the circuit opened do not
-// prolong the pause; after a probe that says nothing of the service the next call probes.
+// end counts the outcome of a call. Calls that began before the circuit opened leave the
+// pause as it is. If a probe gives no verdict, the next call probes.
 func (b *Breaker) end(probe bool, err error, counts bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

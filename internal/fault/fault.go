@@ -1,10 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fault says whose fault it is that a model or an embedder gave no answer: the
-// service's, which is backends.ErrUnavailable and repeated for as long as it takes, or that
-// of the content, which is backends.ErrInvalid and never succeeds. A refusal of the form of a
-// request, such as of its tools, is [ErrForm] and ErrUnavailable: the content may be taken.
+// Package fault says whose fault it is that a model or an embedder gave no answer. A fault of
+// the service is backends.ErrUnavailable, and repeated for as long as it takes. A fault of
+// the content is backends.ErrInvalid, and never succeeds. A refusal of the form of a request,
+// such as of its tools, is [ErrForm] and ErrUnavailable: the content may be taken.
 package fault
 
 import (
@@ -24,33 +24,34 @@ import (
 )
 
 var (
-	// refusals are how services name a refusal of content where no status says it.
+	// refusals are the words by which services refuse content if the status leaves it
+	// open.
 	refusals = regexp.MustCompile(`(?i)context_length_exceeded|(?:maximum )?context (?:length|size)|prompt is too long|content_filter|content_policy|data_?inspection_?failed|` +
 		`content management policy|inappropriate content|content exists risk|high risk|responsible_?ai|safety|moderation`)
-	// forms are the words by which services refuse the form of a request. What it matched is
-	// shown: a few words, and none of the content.
+	// forms are the words by which services refuse the form of a request. Errors show the
+	// match: it has a few words, and none of the content.
 	forms = regexp.MustCompile(`(?i)tool[_ ]?choice|response_?format|json[_ ]schema|function[_ ]call(?:ing|s)?|tool[_ -](?:use|call(?:ing|s)?)|(?:support|param:?) tools?\b|tools? (?:param|(?:is|are) not supported)|` +
 		`roles? must alternate|alternate (?:user|with|between)|(?:successive|consecutive) (?:user|assistant|messages)|system role|system messages?|not support (?:the )?system|developer instruction|` +
 		`extra_forbidden|extra inputs|unsupported (?:parameter|value)|unrecognized request argument|unknown (?:parameter|name|field)|reasoning_content|max_(?:completion_)?tokens|stream_options|` +
 		`batch[ _]size[^.\n]{0,60}|requests can be in one batch|dimensions`)
-	// accounts are what services report with the status 400 that is no fault of the content:
-	// Gemini an invalid key, Anthropic and DashScope an account that is not paid.
+	// accounts are errors with the status 400 that are unrelated to the content: Gemini
+	// reports an invalid key so, Anthropic and DashScope an unpaid account.
 	accounts = regexp.MustCompile(`(?i)api[ _-]?key|credit balance|quota|billing|arrearage|location is not supported`)
-	// limits find how many texts are taken at a time.
+	// limits find how many texts a service takes at a time.
 	limits = regexp.MustCompile(`(?i)(?:larger than|at most|maximum|max|up to|limit)\D{0,60}(\d+)`)
-	// statuses find the HTTP status in the texts of Eino's models whose errors have no field
-	// for it.
+	// statuses find the HTTP status in the error texts of Eino's models, where the error has
+	// no field for it.
 	statuses = regexp.MustCompile(`(?i)\bstatus(?:[ _]?code)?:? ?([45]\d\d)\b`)
 )
 
-// What a service refuses of a request whose key and account it takes.
+// The refusals of a request by a service that accepts its key and account.
 var (
 	ErrForm    = fmt.Errorf("the form of the request is refused: %w", backends.ErrUnavailable)
 	ErrContent = fmt.Errorf("the content is refused: %w", backends.ErrInvalid)
 )
 
-// Fewer returns how many texts are offered at a time after n of them were refused: as many as
-// the refusal says, else a quarter.
+// Fewer returns how many texts to offer at a time after n of them were refused: the number in
+// the refusal, else a quarter.
 func Fewer(err error, n int) int {
 	if found := limits.FindAllStringSubmatch(err.Error(), -1); len(found) > 0 {
 		if most, _ := strconv.Atoi(found[len(found)-1][1]); most > 0 && most < n {
@@ -68,9 +69,9 @@ func Fewer(err error, n int) int {
 // ErrPartly is wrapped by an error of a backend that stored a part of a request.
 var ErrPartly = errors.New("a part of it is stored")
 
-// Sentinel returns ErrInvalid if a service refused a request, and else ErrUnavailable: it
-// returns [ErrContent] or [ErrForm] where text, the service's own, says which of them it
-// refused. A status of 0 is none; then text decides.
+// Sentinel returns ErrInvalid if a service refused a request, and else ErrUnavailable. It
+// returns [ErrContent] or [ErrForm] if the service's own text names one of them as
+// refused. A status of 0 means unknown; then the text decides.
 func Sentinel(status int, text string) error {
 	refused := false
 	switch status {
@@ -94,7 +95,7 @@ func Sentinel(status int, text string) error {
 func Content(text string) bool { return refusals.MatchString(text) }
 
 // About returns the words of a refusal that say which part of the form it is about, for
-// [ErrForm], and "" for other sentinels. It quotes nothing else.
+// [ErrForm], and "" for other sentinels. It leaves out the rest of the text.
 func About(sentinel error, text string) string {
 	if !errors.Is(sentinel, ErrForm) {
 		return ""
@@ -103,7 +104,7 @@ func About(sentinel error, text string) string {
 }
 
 // MayBeForm reports whether a model may take the same content in another form: it refused
-// the form, or it refused the request and did not say why.
+// the form, or it refused the request without a reason.
 func MayBeForm(err error) bool {
 	if errors.Is(err, ErrForm) {
 		return true
@@ -112,8 +113,8 @@ func MayBeForm(err error) bool {
 	return errors.Is(err, backends.ErrInvalid) && !errors.Is(err, ErrContent) && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity)
 }
 
-// Refused reports whether a service refused a request for what is in it, with the status 400 or
-// 422 or by its words, and whether for its tools.
+// Refused reports whether a service refused a request for its content or form, with the status
+// 400 or 422 or by its words, and whether for its tools.
 func Refused(err error) (refused, tools bool) {
 	of, code := Of(err), status(err)
 	refused = errors.Is(of, ErrForm) || errors.Is(of, backends.ErrInvalid) && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity)
@@ -121,8 +122,8 @@ func Refused(err error) (refused, tools bool) {
 	return refused, refused && (strings.Contains(about, "tool") || strings.Contains(about, "function"))
 }
 
-// Of returns an error of a model or an embedder with its sentinel. One that has a
-// sentinel of package backends keeps it. [Unclear] does not hold for it, because models and
+// Of returns an error of a model or an embedder with its sentinel. An error that has a
+// sentinel of package backends keeps it. [Unclear] is false for it, because models and
 // embedders store nothing.
 func Of(err error) error { return of(err) }
 
@@ -136,9 +137,9 @@ func of(err error) *asked {
 }
 
 // Quiet returns an error of a model or an embedder with its sentinel and without its text,
-// which may quote what was sent: what stays is the status, the type, and what the network
-// says. The error itself is in the chain. An error that is [Told], or that a context ended
-// with, keeps its text.
+// which may quote the request. The new text has the status, the type, and the network's
+// own words. The error itself is in the chain. An error that is [Told], or an ended
+// context, keeps its text.
 func Quiet(err error) error {
 	if err == nil || errors.As(err, new(told)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -155,7 +156,7 @@ func Quiet(err error) error {
 	return out
 }
 
-// Told marks an error of a model or an embedder whose text quotes nothing.
+// Told marks an error of a model or an embedder whose text is free of quotations.
 func Told(err error) error { return told{err} }
 
 type told struct{ error }
@@ -182,17 +183,17 @@ func leaf(err error) error {
 // asked is an error of a model or an embedder.
 type asked struct {
 	err  error
-	text string // in the place of err's
+	text string // replaces err's text
 }
 
 func (a *asked) Error() string { return cmp.Or(a.text, a.err.Error()) }
 func (a *asked) Unwrap() error { return a.err }
 
-// sentinels are what an error of a model or an embedder may be.
+// sentinels are the possible sentinels of a model's or an embedder's error.
 var sentinels = []error{ErrForm, ErrContent, backends.ErrInvalid, backends.ErrModel, backends.ErrDimension, backends.ErrUnavailable}
 
-// Unclear reports whether a call that failed so may have stored something: its answer got
-// lost, or it was cut off. After every other error nothing was stored.
+// Unclear reports whether a failed call may have stored something: its answer was lost,
+// or it was cut off. Every other error means that nothing was stored.
 func Unclear(err error) bool {
 	if _, ok := any(err).(*asked); ok {
 		return false
@@ -204,7 +205,7 @@ func Unclear(err error) bool {
 	return slices.ContainsFunc(inner, Unclear)
 }
 
-// unwrap returns the errors that err wraps itself.
+// unwrap returns the errors that err wraps directly.
 func unwrap(err error) []error {
 	switch w := any(err).(type) {
 	case interface{ Unwrap() []error }:
@@ -215,8 +216,8 @@ func unwrap(err error) []error {
 	return nil
 }
 
-// status returns the HTTP status that an error has, 0 for none: in a field, as the errors
-// of the clients for OpenAI, Ark, Anthropic, Gemini and Ollama have it, or in its text.
+// status returns the HTTP status of an error, or 0. It reads a field, as in the errors of
+// the clients for OpenAI, Ark, Anthropic, Gemini and Ollama, or the text.
 func status(err error) int {
 	if err == nil {
 		return 0

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package jsontext reads JSON as models write it: in fences, with thoughts before it, nearly
-// well-formed, and as calls of tools that are printed into a text.
+// well-formed, and as tool calls that are printed into a text.
 package jsontext
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/kaptinlin/jsonrepair"
 )
 
-// What makes an answer unusable. The texts are fit to be shown to the model.
+// The reasons why an answer is unusable. The model may be shown the texts.
 var (
 	ErrEmpty     = errors.New("the answer was empty")
 	ErrTruncated = errors.New("the answer was cut off before its end; keep it shorter")
@@ -33,21 +33,21 @@ var (
 	thought      = regexp.MustCompile(`(?is)<(think|thinking|reasoning)>.*?</(think|thinking|reasoning)>`)
 	thoughtClose = regexp.MustCompile(`(?is)^.*</(think|thinking|reasoning)>`)
 	fence        = regexp.MustCompile("(?s)^```[^\n]*\n(.*?)\\s*```$")
-	// nul is an escape of the character that no store takes.
+	// nul is an escape of the character that stores refuse.
 	nul = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)(?:\\u0000)+`)
 )
 
-// Unwrap takes away what a model thought before it answered, and the code fence around the
-// whole of an answer.
+// Unwrap removes a model's thoughts before its answer, and the code fence around a whole
+// answer.
 func Unwrap(s string) string {
 	s = strings.TrimSpace(thoughtClose.ReplaceAllString(thought.ReplaceAllString(s, ""), ""))
-	s = strings.TrimPrefix(s, "[TOOL_CALLS]") // Mistral's, in the place of a call
+	s = strings.TrimPrefix(s, "[TOOL_CALLS]") // Mistral's mark of a call
 	return strings.TrimSpace(fence.ReplaceAllString(s, "$1"))
 }
 
 // Parse returns the first JSON object or list in an answer, as encoding/json decodes it into
-// an any, repaired if need be. An answer that ends before its JSON does is ErrTruncated:
-// what a repair would make up of it looks whole and is not.
+// an any, repaired if need be. An answer that ends before its JSON does is ErrTruncated: a
+// repair would make it look whole.
 func Parse(answer string) (any, error) {
 	if len(answer) > maxAnswer {
 		return nil, ErrTooLarge
@@ -85,16 +85,17 @@ func decode(s string) (v any, err error) {
 	return v, nil
 }
 
-// maxRepaired bounds what is repaired, in bytes: brackets that nothing closes take quadratic time.
+// maxRepaired bounds repairs, in bytes: unclosed brackets take quadratic time.
 const maxRepaired = 1 << 15
 
-// words is a list of what stands without quotes, which is a remark and no answer.
+// words is a list of unquoted words: a remark instead of an answer.
 var words = regexp.MustCompile(`^\[\s*(?:\p{Han}|[\p{L}_]+\s+[\p{L}_]|:)`)
 
-// apostrophe is one within a word, which ends no text; held takes its place during a repair.
+// apostrophe is one within a word, where it ends no text; held takes its place during a
+// repair.
 var apostrophe = regexp.MustCompile(`(\p{L})'(\p{L})`)
 
-const held = "\uE000" // for private use: no text has it
+const held = "\uE000" // for private use, and absent from texts
 
 // fullWidth are the signs between two tokens that Chinese models write.
 var fullWidth = regexp.MustCompile(`(?:["'”}\]\d]|true|false|null)\s*[：，、]\s*(?:["'“{\[\d-]|true|false|null)`)
@@ -104,9 +105,9 @@ var (
 	brackets = strings.NewReplacer("｛", "{", "｝", "}", "［", "[", "］", "]")
 )
 
-// repair decodes what is nearly JSON, as models write it: quotes and commas of any kind or
-// none, comments, a text behind the last bracket. What its brackets do not close is
-// ErrTruncated: a mark behind them has to stay behind them.
+// repair decodes almost valid JSON, as models write it: quotes and commas of any kind or
+// missing, comments, a text behind the last bracket. Unclosed brackets are ErrTruncated: a
+// mark behind the JSON must stay behind it.
 func repair(s string) (any, error) {
 	if strings.Contains(s, "{{") { // of a template whose braces were escaped
 		s = strings.NewReplacer("{{", "{", "}}", "}").Replace(s)
@@ -127,7 +128,7 @@ func repair(s string) (any, error) {
 	marked := `{"value":` + s + `,"end":true}`
 	fixed, err := jsonrepair.JSONRepair(marked)
 	if err != nil {
-		for range 2 { // two signs in a row share what stands between them
+		for range 2 { // two signs in a row share the token between them
 			marked = fullWidth.ReplaceAllStringFunc(marked, signs.Replace)
 		}
 		fixed, err = jsonrepair.JSONRepair(marked)
@@ -145,14 +146,14 @@ func repair(s string) (any, error) {
 
 var opens = regexp.MustCompile(`^\s*[{\[]`)
 
-// Named is a value, and its name in the object that it is from.
+// Named is a value with its name in the object around it.
 type Named struct {
 	Name  string
 	Value any
 }
 
-// Inside returns what is in a list, or in an object: its lists, objects and texts, by name. A
-// text that is JSON counts as what it says.
+// Inside returns the lists, objects and texts in a list or an object, by name. A text of JSON
+// counts as its value.
 func Inside(v any) (out []Named) {
 	switch v := v.(type) {
 	case []any:
@@ -170,7 +171,7 @@ func Inside(v any) (out []Named) {
 	return out
 }
 
-// Parsed returns the JSON that a text holds as a whole, else the value.
+// Parsed returns the JSON that a text consists of, else the value.
 func Parsed(v any) any {
 	if s, ok := v.(string); ok && opens.MatchString(s) {
 		if nested, err := Parse(s); err == nil {

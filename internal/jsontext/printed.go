@@ -14,13 +14,13 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// Servers that do not know how a model calls tools, and models that were not made for it, print
-// calls into the text of an answer: in tags, in fences, bare. What all have is the name of a tool.
+// Models print calls into the text of an answer if their server, or their training, lacks tool
+// calls: in tags, in fences, bare. All such calls have the name of a tool.
 
 const (
-	// callFrame is what stands around a call: a fence, a tag of any name, Mistral's and Phi's words.
+	// callFrame is the frame of a call: a fence, a tag of any name, Mistral's and Phi's words.
 	callFrame = "(?:`{3}\\w*|<[\\w|:-]{2,30}>|<\\|\\w{2,30}\\|?>|\\[[A-Z_]{2,20}\\]|functools)\\s*"
-	// callHead is within how many bytes of a call its tool is named.
+	// callHead is the number of bytes from a call's begin within which its tool is named.
 	callHead = 160
 )
 
@@ -33,15 +33,15 @@ var (
 	parameter  = regexp.MustCompile(`(?s)<parameter(?:=| name=)["']?([\w.-]+)["']?>\n?(.*?)\n?</parameter>`)
 
 	startsCall = regexp.MustCompile("^(?:" + callFrame + `|[\[\s]*\{|<(?:function=|invoke ))`)
-	// unfinished is what may become a call.
+	// unfinished is a text that may become a call.
 	unfinished = regexp.MustCompile("(?s)^(?:" + callFrame + ")*(?:|`{1,3}\\w*|</?[\\w|/= \"'-]{0,40}|\\[/?[A-Z_]{0,20}|" +
 		`\[\s*|[\[\s]*\{\{?\s*["']?(?:\w*|(?:name|tool|tool_name|function|type|action|tool_calls?|arguments|parameters)["']?\s*(?::.{0,160})?)` + ")$")
 )
 
 // Printed returns the calls of the named tools that an assistant printed as text, with their
-// arguments as JSON, and what the text says in front of them: what follows was said before
-// the tool answered. Other tools' calls are text, and what stands in a thought is none. JSON
-// with the name of a tool that cannot be read is no call, and is not said either.
+// arguments as JSON, and the text in front of them: the text behind was said before the tool
+// answered. Calls of other tools are text, and calls in a thought are left out. Unreadable
+// JSON with the name of a tool is dropped: it is neither a call nor speech.
 func Printed(s string, tools []string) (calls []schema.FunctionCall, said string) {
 	if !namesAny(s, tools) {
 		return nil, s
@@ -90,12 +90,12 @@ func plainCall(s string) string {
 	if len(arguments) == 0 {
 		return `{"name":"` + call[1] + `","arguments":` + call[2] + `}`
 	}
-	b, _ := json.Marshal(map[string]any{"name": call[1], "arguments": arguments}) // texts, and what was JSON
+	b, _ := json.Marshal(map[string]any{"name": call[1], "arguments": arguments}) // texts, and decoded JSON
 	return string(b)
 }
 
-// printedValue returns the JSON with which a text begins, and its length; nil where it cannot be
-// read. Small models lose count of its braces.
+// printedValue returns the JSON at the begin of a text, and its length; nil if it is unreadable.
+// Small models lose count of its braces.
 func printedValue(s string) (v any, length int) {
 	d := json.NewDecoder(strings.NewReader(s))
 	if d.Decode(&v) == nil {
@@ -142,8 +142,8 @@ func callOf(name string, arguments any) schema.FunctionCall {
 	return schema.FunctionCall{Name: name, Arguments: string(b)}
 }
 
-// MayPrint returns where in a text, of which more may come, a printed call of one of the tools
-// may begin; its length where nowhere.
+// MayPrint returns where a printed call of one of the tools may begin in an unfinished text;
+// its length if it cannot.
 func MayPrint(s string, tools []string) int {
 	for at := range s {
 		if strings.IndexByte("`<[{", s[at]) >= 0 && (unfinished.MatchString(s[at:]) ||

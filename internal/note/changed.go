@@ -12,10 +12,10 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// changed returns what an old statement said otherwise than the new one: the words that were
-// replaced, as "Beijing" of "lives in Beijing" and "lives in Shanghai", where they are whole
-// and stand for themselves; else all that the old one says. It is empty where everything of
-// the old one stands in the new: a list that grew replaced nothing.
+// changed returns the part of an old statement that the new one replaced. It is the replaced
+// words, as "Beijing" of "lives in Beijing" and "lives in Shanghai", if they are whole and
+// make sense alone; else the whole old statement. It is empty if the new statement has all
+// of the old one: a list that grew replaced nothing.
 func changed(old, new string) string {
 	old = strings.TrimRight(strings.TrimSpace(old), ".。!！")
 	if strings.ContainsFunc(old+new, isUnspaced) {
@@ -39,10 +39,10 @@ func changed(old, new string) string {
 	return predicate(old)
 }
 
-// isUnspaced reports the letters of scripts that set no space between words.
+// isUnspaced reports the letters of scripts that write words without spaces.
 func isUnspaced(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
 
-// inOrder reports whether b has all that a has, in its order.
+// inOrder reports whether b has all runes of a, in its order.
 func inOrder(a, b []rune) bool {
 	for _, r := range b {
 		if len(a) > 0 && a[0] == r {
@@ -52,8 +52,8 @@ func inOrder(a, b []rune) bool {
 	return len(a) == 0
 }
 
-// leastShared is how many words two statements begin with alike where only the rest is shown:
-// a subject and a verb.
+// leastShared is how many words two statements must begin with alike before only the rest is
+// shown: a subject and a verb.
 const leastShared = 3
 
 var (
@@ -62,8 +62,8 @@ var (
 	follows      = regexp.MustCompile(`(?i)^(?:and|or|but|with|in|at|on|for|since|until|from|to|near|because|as|by)$`)
 )
 
-// replaced returns from where to where words of a stand that b has not, with those between
-// them; -1 where b has them all. Conjunctions do not count.
+// replaced returns the range of the words of a that b lacks, with the words between them;
+// from is -1 if b has them all. Conjunctions are left out.
 func replaced(a, b []string) (from, to int) {
 	from = -1
 	for i, w := range a {
@@ -84,8 +84,8 @@ func replaced(a, b []string) (from, to int) {
 
 func isName(w string) bool { return unicode.IsUpper([]rune(w)[0]) }
 
-// isComplement reports whether words of a statement that end at a place stand for themselves:
-// they are the end of it, or a new part follows, and nothing before turns the meaning.
+// isComplement reports whether words of a statement that end at a place make sense alone:
+// they end the statement, or a new part follows, and no negation stands before.
 func isComplement(a []string, to int) bool {
 	ends := to == len(a) || strings.HasSuffix(a[to-1], ",") || follows.MatchString(a[to])
 	return ends && !slices.ContainsFunc(a[:to], negations.MatchString)

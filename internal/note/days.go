@@ -15,7 +15,7 @@ import (
 
 func (v View) zone() *time.Location { return v.Now.Location() }
 
-// Clock returns the line that says what day and time it is, and where.
+// Clock returns the line with the day, the time and the zone.
 func (v View) Clock() string {
 	p, now := v.phrases(), v.Now
 	day, zone := now.Format(p.clock), now.Location().String()
@@ -28,7 +28,7 @@ func (v View) Clock() string {
 	return fmt.Sprintf(p.today, day, now.Format("15:04"), zone)
 }
 
-// day returns the day of a time as people write it, "" for none.
+// day returns the day of a time as people write it, "" for the zero time.
 func (v View) day(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -36,7 +36,7 @@ func (v View) day(t time.Time) string {
 	return t.In(v.zone()).Format(v.phrases().day)
 }
 
-// brackets returns remarks as they stand behind a text.
+// brackets returns remarks in brackets, to follow a text.
 func (v View) brackets(remarks []string) string {
 	p := v.phrases()
 	if len(remarks) == 0 {
@@ -45,8 +45,9 @@ func (v View) brackets(remarks []string) string {
 	return p.brackets[0] + strings.Join(remarks, p.between) + p.brackets[1]
 }
 
-// history returns what the times of a memory say of it: that it ended, what it replaced, that
-// it was announced for a day, from when it holds where that is another day than it was said on.
+// history returns remarks about the times of a memory: that it ended, its predecessor, the day
+// that it was announced for, and its begin where that differs from the day on which it was
+// said.
 func (v View) history(h *backends.Hit) (out []string) {
 	p := v.phrases()
 	if !h.Ended.IsZero() {
@@ -89,14 +90,14 @@ func (v View) told(h *backends.Hit) []string {
 	return []string{fmt.Sprintf(p.said, v.day(at))}
 }
 
-// corrects reports whether a memory puts right what it replaced: it holds from no later, or
-// comes from the same turn. Nothing changed in the world then.
+// corrects reports whether a memory corrects its predecessor: it holds from the same time
+// or before, or comes from the same turn. The world stayed the same then.
 func corrects(h *backends.Hit) bool {
 	b := h.Before
 	return !b.Since().IsZero() && !h.Since().After(b.Since()) || h.Origin.Turn != "" && h.Origin.Turn == b.Origin.Turn
 }
 
-// daysFrom returns how many days b is after a, in the reader's zone; below 0 for before.
+// daysFrom returns how many days b is after a, in the reader's zone; negative for before.
 func (v View) daysFrom(a, b time.Time) int {
 	noon := func(t time.Time) time.Time {
 		y, m, d := t.In(v.zone()).Date()

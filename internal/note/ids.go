@@ -10,8 +10,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// IDs returns the ids under which hits are shown beside each other: of a long one the last
-// six characters, or as many more as tell it from the others. See [Shows].
+// IDs returns the ids under which hits are shown beside each other. A long id is cut to
+// its last six characters, or as many more as distinguish it from the others. See [Shows].
 func IDs(hits []backends.Hit) []string {
 	ids := make([]string, len(hits))
 	for i := range hits {
@@ -24,14 +24,14 @@ func IDs(hits []backends.Hit) []string {
 	return ids
 }
 
-// IsShort reports whether an id may be a part of one.
+// IsShort reports whether an id may be a part of a longer one.
 func IsShort(shown string) bool { return len(shown) >= shortID && len(shown) <= longID }
 
 // Shows reports whether an id may be shown as another one.
 func Shows(shown, id string) bool { return ending(id, len(shown)) == shown }
 
-// An id of up to longID characters is shown whole, as is one that is not of letters, digits and
-// hyphens, as a UUID is.
+// An id of up to longID characters is shown whole. So is an id with other characters than a
+// UUID's letters, digits and hyphens.
 const shortID, longID = 6, 12
 
 func ending(id string, n int) string {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package note shows memories to a model, in the note of a reply and in the answers of
-// tools alike: what always applies in one line, the others a bullet each, in parts under
-// headings. Days are those of the reader.
+// tools alike: standing memories in one line, the others a bullet each, in parts under
+// headings. Days are in the reader's zone.
 package note
 
 import (
@@ -20,7 +20,7 @@ import (
 // View says how memories are shown.
 type View struct {
 	Language backends.Language
-	Now      time.Time // days are those of its zone; zero: unknown, and days are those of UTC
+	Now      time.Time // days are in its zone; zero: unknown, and days are in UTC
 	// IDs shows the ids of hits: for agents whose tools take them.
 	IDs bool
 }
@@ -28,17 +28,17 @@ type View struct {
 // phrases are the fixed texts of one language.
 type phrases struct {
 	headings       [5]string // of the parts
-	onUser         string    // in front of what always applies
+	onUser         string    // in front of the standing memories
 	stop           string    // behind it
-	comma, between string    // of what stands in a line or in brackets
+	comma, between string    // of lines and brackets
 	brackets       [2]string
 
 	user, assistant, noted string
-	tool, document, pasted string // whose words a fact has
+	tool, document, pasted string // the source of a fact
 	when                   string // the situation in which a memory helps
 
 	today, day, clock                               string // how times are written
-	said, wrote, since, until, ended                string // %[1]s is a day, %[2]s what was before
+	said, wrote, since, until, ended                string // %[1]s is a day, %[2]s the former text
 	planned                                         string
 	dayOfYear, month, year, span, either, about     string // of days that words mean
 	age                                             string
@@ -74,7 +74,7 @@ func (v View) phrases() *phrases {
 	return &english
 }
 
-// The parts of a note in which something else stands than facts.
+// The parts of a note beside the facts.
 const (
 	partSaid = iota + 1
 	partInferred
@@ -82,8 +82,8 @@ const (
 	partExperience
 )
 
-// partOf returns in which part of a note a kind stands: facts first, then what was said, what
-// follows from several memories, what documents say, and experience.
+// partOf returns the part of a note for a kind: facts first, then words that were said,
+// inferences from several memories, documents, and experience.
 func partOf(k backends.Kind) int {
 	switch {
 	case k == backends.KindEpisode:
@@ -98,13 +98,13 @@ func partOf(k backends.Kind) int {
 	return 0
 }
 
-// maxAbout is how many estimated tokens what always applies takes, at most.
+// maxAbout is how many estimated tokens the standing memories take, at most.
 const maxAbout = 200
 
-// Note returns what a note shows: the line of what always applies, and below it the hits that
-// fit into the rest of so many estimated tokens, in parts, each under its heading, and in
-// their order within it. One that does not fit makes room for a smaller one; the best is
-// shortened rather than left out. shown are the hits of the lines, each once.
+// Note returns the lines of a note: the standing memories, and below them the hits that fit
+// into the rest of so many estimated tokens. The hits are in parts, each under its heading,
+// and keep their order within it. A hit that does not fit makes room for a smaller one; the
+// best hit is shortened to fit. shown are the hits of the lines, each once.
 func (v View) Note(standing, hits []backends.Hit, room int) (lines []string, shown []backends.Hit) {
 	about, applies := v.about(standing, min(room, maxAbout))
 	if about != "" {
@@ -117,7 +117,7 @@ func (v View) Note(standing, hits []backends.Hit, room int) (lines []string, sho
 	return append(lines, bullets...), append(applies, shown...)
 }
 
-// about returns the line of what always applies, as much as there is room for.
+// about returns the line of the standing memories, as many as fit.
 func (v View) about(standing []backends.Hit, room int) (line string, shown []backends.Hit) {
 	p, ids := v.phrases(), v.ids(standing)
 	for i := range standing {
@@ -140,7 +140,7 @@ func (v View) about(standing []backends.Hit, room int) (line string, shown []bac
 	return line, shown
 }
 
-// applies returns what a memory says of the user, as a part of a line.
+// applies returns a memory's statement about the user, as a part of a line.
 func (v View) applies(h *backends.Hit, id string) string {
 	said, who := strings.TrimRight(text.Inert(v.said(h)), ".。 "), v.speaker(h)
 	switch {
@@ -154,7 +154,7 @@ func (v View) applies(h *backends.Hit, id string) string {
 	return strings.TrimPrefix(text.Bullet(id, who, said), "- ") + v.brackets(v.history(h))
 }
 
-// predicate returns what a statement says of the user, without naming them.
+// predicate returns a statement about the user without its subject.
 func predicate(s string) string {
 	for _, subject := range []string{"The user's ", "The user ", "User ", "用户的", "用户"} {
 		if rest, ok := strings.CutPrefix(s, subject); ok && rest != "" {
@@ -195,7 +195,7 @@ func (v View) Lines(hits []backends.Hit, room int) (lines []string, shown []back
 	return lines, shown
 }
 
-// ids returns the ids that hits are shown under: none where no tool takes them.
+// ids returns the ids that hits are shown under; they are empty if no tool takes them.
 func (v View) ids(hits []backends.Hit) []string {
 	if !v.IDs {
 		return make([]string, len(hits))
@@ -203,7 +203,7 @@ func (v View) ids(hits []backends.Hit) []string {
 	return IDs(hits)
 }
 
-// crowded returns the days of several of the turns that hits show: their times tell which came
+// crowded returns the days on which hits show several turns: their times tell which came
 // first.
 func (v View) crowded(hits []backends.Hit) map[string]bool {
 	turns, crowded := map[string]string{}, map[string]bool{}
@@ -218,8 +218,8 @@ func (v View) crowded(hits []backends.Hit) map[string]bool {
 }
 
 // Bullet returns the line that shows a hit under an id, "- [id] speaker: text (…)", or the
-// passage of a long text that matched; with when it was said or holds from, what it replaced,
-// or when it ended; "" where nothing is said. See [text.Bullet].
+// matching passage of a long text. It has the time when the hit was said or begins to hold,
+// its predecessor, or its end. It is "" for an empty text. See [text.Bullet].
 func (v View) Bullet(h *backends.Hit, id string) string { return v.bullet(h, id, nil) }
 
 func (v View) bullet(h *backends.Hit, id string, crowded map[string]bool) string {
@@ -246,7 +246,7 @@ func (v View) bullet(h *backends.Hit, id string, crowded map[string]bool) string
 	return line + v.brackets(remarks)
 }
 
-// source returns whose words a fact has that no user said.
+// source returns the source of a fact beside the users.
 func (p *phrases) source(of string) string {
 	kind, name, _ := strings.Cut(of, " ")
 	switch name = strings.ReplaceAll(name, ":", " "); {
@@ -258,8 +258,8 @@ func (p *phrases) source(of string) string {
 	return p.document + " " + name
 }
 
-// speaker returns who said what a hit says, "" where nobody did, and of a fact where the user
-// did: it says so itself; of a document which it is.
+// speaker returns who said the text of a hit. It is "" for an unspoken one and for a fact
+// from the user, which says so itself. For a document it returns its name.
 func (v View) speaker(h *backends.Hit) string {
 	p, o := v.phrases(), &h.Origin
 	switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/einomem/einomem/internal/period"
 )
 
-// said returns what a hit says, or the passage of it that matched, with the days that its words
-// for times mean, and of those that lay ahead when it was said, how far away they are now.
+// said returns the text of a hit, or its matching passage. It adds the days that its words for
+// times mean, and for days that lay ahead then, their distance from today.
 func (v View) said(h *backends.Hit) string {
 	said := cmp.Or(h.Passage, h.Text)
 	if h.Observed.IsZero() || h.Kind.Traits().Timeless || strings.Contains(said, "```") {
@@ -48,13 +48,14 @@ func (v View) said(h *backends.Hit) string {
 	return said
 }
 
-// again reports whether a text names a day twice, as in "Wednesday 2026-11-25" and "2026-11-25 (Wed)".
+// again reports whether a text names a day twice, as in "Wednesday 2026-11-25" and "2026-11-25
+// (Wed)".
 func again(said string, a, b period.Mention) bool {
 	return a.Last.Equal(b.Last) && strings.Trim(said[a.End:b.Start], " ,，(（") == ""
 }
 
-// speaking returns a view in the language of the words that a remark explains, or where they have
-// no letters of their text.
+// speaking returns a view in the language of the words that a remark explains. Words without
+// letters take the language of their text.
 func (v View) speaking(words, of string) View {
 	if !strings.ContainsFunc(words, unicode.IsLetter) {
 		words = of
@@ -66,7 +67,7 @@ func (v View) speaking(words, of string) View {
 	return v
 }
 
-// meaning returns what is to be said of a time that a text named at a time.
+// meaning returns the remarks about a time that a text named at a time.
 func (v View) meaning(m period.Mention, at time.Time, planned bool) (out []string) {
 	last := m.Last
 	if !m.Or.IsZero() {
@@ -86,7 +87,8 @@ func (v View) meaning(m period.Mention, at time.Time, planned bool) (out []strin
 	return out
 }
 
-// days returns a stretch of days as people write it, without the year in which it was said.
+// days returns a stretch of days as people write it; the year in which it was said is left
+// out.
 func (v View) days(m period.Mention, at time.Time) string {
 	p := v.phrases()
 	short := func(t time.Time) string {

@@ -17,8 +17,8 @@ var (
 	otherAge = regexp.MustCompile(`(?i)\b(?:when|until|till|once|before|after|if|since|ago|will|was|were|in \d{4})\b|[-/%]$|当时|那时|小时候|以前|之前|年前|如果|要是|的话|[大小差相] |\d{4}年`)
 )
 
-// Ages returns the ages that a text tells of the present, "is four years old", "turned six" or
-// 今年四岁, by where the words end. Those of other times are left out.
+// Ages returns the present ages in a text, "is four years old", "turned six" or 今年四岁, by the
+// place where the words end. Ages at other times are left out.
 func Ages(s string) map[int]int {
 	ages := map[int]int{}
 	for _, form := range ageForms {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// span is a stretch of whole days. Its ends are dates, which have no zone; they are kept as
+// span is a stretch of whole days. Its ends are dates without a zone; they are kept as
 // instants in UTC.
 type span struct {
 	from, until time.Time
@@ -20,8 +20,8 @@ type span struct {
 
 func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
 
-// midnight is the first instant of a day in a zone: midnight, or where clocks are put
-// forward at midnight what comes next.
+// midnight is the first instant of a day in a zone. If clocks are put forward at midnight, it is
+// the next instant.
 func midnight(day time.Time, loc *time.Location) time.Time {
 	y, m, d := day.Date()
 	t := time.Date(y, m, d, 0, 0, 0, 0, loc)
@@ -59,7 +59,7 @@ func (u unit) around(today time.Time, n int) span {
 	return span{date(y, m, d+n), date(y, m, d+n+1), true}
 }
 
-// past is the n units up to the end of today. A month that has no such day begins with its
+// past is the n units up to the end of today. A month that lacks the day begins with its
 // last one.
 func (u unit) past(today time.Time, n int) span {
 	y, m, d := today.Date()
@@ -108,7 +108,8 @@ var units = map[string]unit{
 	"天": day, "周": week, "星期": week, "礼拜": week, "个星期": week, "个礼拜": week, "周末": weekend, "月": month, "个月": month, "年": year,
 }
 
-// readTime returns what a match means today, by its groups, which are named by what they hold.
+// readTime returns the meaning of a match today, by its groups, which are named by their
+// content.
 func readTime(today time.Time, g map[string]string) (span, bool) {
 	n, side, u := number(g["n"]), wordsForTimes[g["side"]], units[g["unit"]]
 	switch {
@@ -122,7 +123,7 @@ func readTime(today time.Time, g map[string]string) (span, bool) {
 		return u.around(today, n*wordsForTimes[g["ago"]]), n > 0 || g["n"] == "0"
 	case g["ahead"] != "":
 		s := u.around(today, n)
-		s.sure = false // "I read it in a week" names none
+		s.sure = false // "I read it in a week" names no week
 		return s, n > 0
 	case n > 0 && g["unit"] != "":
 		return u.past(today, n), true
@@ -203,7 +204,7 @@ func dayOf(today time.Time, y, m, d int) (span, bool) {
 }
 
 // weekdayNear is a day of the week: of this week, the next one after today, or the latest
-// one, which with "last" is not today.
+// one, which with "last" lies before today.
 func weekdayNear(today time.Time, weekday int, word string, side int) span {
 	offset := weekday - weekdayOf(today)
 	switch {
@@ -228,8 +229,8 @@ var (
 	chineseDigits = strings.NewReplacer("零", "0", "〇", "0", "一", "1", "二", "2", "两", "2", "三", "3", "四", "4", "五", "5", "六", "6", "七", "7", "八", "8", "九", "9")
 )
 
-// number reads a number in digits, in English words or in Chinese characters: those up to
-// 99, and years digit by digit. What it cannot read is 0.
+// number reads a number in digits, in English words or in Chinese characters: numbers up
+// to 99, and years digit by digit. An unreadable number is 0.
 func number(s string) int {
 	if n, ok := englishNumbers[s]; ok {
 		return n

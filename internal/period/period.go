@@ -19,12 +19,12 @@ import (
 
 // Period is a stretch of time that a text names.
 type Period struct {
-	Text  string    // as it stands in the text, in normal form (NFKC)
-	From  time.Time // the first instant in it; zero: whatever is before Until
+	Text  string    // as written in the text, in normal form (NFKC)
+	From  time.Time // the first instant in it; zero: all time before Until
 	Until time.Time // the first instant after it; always after From
 	// Sure says that the calendar alone decides: the text says which year, or how far
-	// from now. "last Monday" and "in March" are not sure: people mean several days
-	// by them.
+	// from now. "last Monday" and "in March" are unsure: people mean several days by
+	// them.
 	Sure bool
 }
 
@@ -35,7 +35,7 @@ func (p Period) Contains(t time.Time) bool { return !t.Before(p.From) && t.Befor
 func (p Period) Overlaps(q Period) bool { return p.From.Before(q.Until) && q.From.Before(p.Until) }
 
 // String returns the period in whole days, as machines write it: 2024-03-05, 2024-03, 2024,
-// 2024-03-05/2024-03-07, or ../2024-03-07 for whatever was before.
+// 2024-03-05/2024-03-07, or ../2024-03-07 for all time before.
 func (p Period) String() string {
 	last := p.Until.Add(-1)
 	if p.From.IsZero() {
@@ -60,15 +60,14 @@ type found struct {
 	named
 }
 
-// maxTimeText is how many bytes of a text are looked through for times.
+// maxTimeText is how many bytes of a text are searched for times.
 const maxTimeText = 16 << 10
 
-// Find returns the stretches of time that a text names, in the order of the text, as
-// they are meant by who says it at now. Days begin in the zone of now. It reads years,
-// months, weeks, days, weekdays and seasons, named or counted from now, and dates as machines
-// write them. A month or a day without a year is the latest one that began. It does not read
-// dates such as 3/4/2024, which are ambiguous, times of day, and feasts, and of a text of
-// more than 16 KiB nothing behind that.
+// Find returns the stretches of time that a text names, in the order of the text, as a
+// speaker at now means them. Days begin in the zone of now. It reads years, months, weeks,
+// days, weekdays and seasons, named or counted from now, and dates as machines write them. A
+// month or a day without a year is the latest one that began. It skips ambiguous dates such
+// as 3/4/2024, times of day, and feasts, and the part of a text behind its first 16 KiB.
 func Find(s string, now time.Time) []Period {
 	s = norm.NFKC.String(strings.ToValidUTF8(s[:min(len(s), maxTimeText)], ""))
 	if !mayNameTimes(s) {
@@ -77,7 +76,7 @@ func Find(s string, now time.Time) []Period {
 	return direct(s, longest(scan(s, date(now.Date()))), now)
 }
 
-// scan returns all that may name a time in a text, as it is meant today.
+// scan returns all possible names of a time in a text, as meant today.
 func scan(s string, today time.Time) (all []found) {
 	forms := englishTimes
 	if strings.ContainsFunc(s, isHan) {
@@ -104,8 +103,8 @@ func scan(s string, today time.Time) (all []found) {
 
 func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 
-// Dates says which days the words for times in a text mean, such as "tomorrow = 2026-11-28", counted
-// from when it was said. Only those that the calendar decides are there, at most eight.
+// Dates says which days the words for times in a text mean, such as "tomorrow = 2026-11-28",
+// counted from when it was said. It has only days that the calendar decides, at most eight.
 func Dates(text string, said time.Time) []string {
 	var out []string
 	for _, p := range Find(text, said) {
@@ -116,17 +115,17 @@ func Dates(text string, said time.Time) []string {
 	return out
 }
 
-// hints are what a text without digits has that names a time.
+// hints are words of times in a text without digits.
 var hints = strings.Fields(`day week month year night morning noon evening tomorrow jan feb mar apr may jun jul aug sep
 	oct nov dec spring summer autumn fall winter 年 月 周 星期 礼拜 日 天 昨 今 明 春 夏 秋 冬`)
 
-// mayNameTimes is a first look, at a hundredth of what the forms cost.
+// mayNameTimes is a first look, at a hundredth of the cost of the forms.
 func mayNameTimes(s string) bool {
 	s = strings.ToLower(s)
 	return beginsNumber(s) || slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(s, h) })
 }
 
-// beginsNumber reports whether a number stands in s that is no part of a word, as that of w12 is.
+// beginsNumber reports whether s has a number outside a word, unlike w12.
 func beginsNumber(s string) bool {
 	within := false
 	for i := range len(s) {
@@ -140,7 +139,7 @@ func beginsNumber(s string) bool {
 	return false
 }
 
-// apart reports whether a match is no piece of a longer number, date or name.
+// apart reports whether a match stands alone, outside a longer number, date or name.
 func apart(s string, start, end int) bool {
 	first, _ := utf8.DecodeRuneInString(s[start:])
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
@@ -157,8 +156,8 @@ func apart(s string, start, end int) bool {
 
 func isNumeral(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(chineseNumerals, r) }
 
-// longest drops what overlaps something longer: "March 5, 2024" is one day, and neither a
-// month nor a year.
+// longest drops matches that overlap a longer one: "March 5, 2024" is one day, instead of
+// a month or a year.
 func longest(all []found) []found {
 	slices.SortStableFunc(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(b.end-b.start, a.end-a.start), cmp.Compare(a.start, b.start))
@@ -214,7 +213,7 @@ func direct(s string, all []found, now time.Time) []Period {
 	return out
 }
 
-// turn makes of a span what a word before or behind it means.
+// turn changes a span to the meaning of a word before or behind it.
 func (s *span) turn(word string, tonight time.Time) {
 	switch word {
 	case "since", "以来", "至今", "起":
@@ -233,8 +232,8 @@ func (s *span) turn(word string, tonight time.Time) {
 	}
 }
 
-// englishTimes and chineseTimes are the forms in which times are said, and in which machines
-// write dates. What a form means follows from its groups: see readTime.
+// englishTimes and chineseTimes are the forms in which people say times and machines write
+// dates. The groups of a form give its meaning: see readTime.
 var (
 	englishTimes = forms(`(?i)\b`, []string{
 		"{year}", `(?P<year>(?:1[5-9]|2[01])\d\d)`,
@@ -252,12 +251,12 @@ var (
 		`{n} {unit} (?P<ahead>from now|from today)\b`,
 		`(?:last|past|previous|recent) {n} {unit}\b`,
 		`{side} (?P<unit>week|weekend|month|year)\b`,
-		// "Sunday evenings" are no day: many are meant.
+		// "Sunday evenings" are many days.
 		`(?:{side} )?(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?P<not> (?:mornings|afternoons|evenings|nights|lunches|dinners|lessons|classes|meetings|shifts)\b)?`,
 		`{month}\.? {day}(?:,? {year})?\b`,
 		`{day} (?:of )?{month}\b\.?(?:,? {year})?`,
 		`{month}\.?,? (?:of )?{year}\b`,
-		// A month or a season alone is another word too often: one before it says what is meant.
+		// A month or a season alone is too often another word: the word before it decides.
 		`(?:{side}|in|during|since|until|till|before|after|by|early|mid|late)[ -](?:early |mid |late )?(?P<core>{month}\b(?P<not> be\b)?)`,
 		`(?:{side}|in|during|since) (?:the )?(?P<core>{season}\b)`,
 		`{season}(?: of)? {year}\b`,

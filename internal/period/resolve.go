@@ -16,17 +16,17 @@ import (
 type Mention struct {
 	Start, End  int       // its place in the text
 	First, Last time.Time // the first and the last day, each at its begin
-	Relative    bool      // the words count from when they were said, or leave out another year than that
+	Relative    bool      // the words count from when they were said, or leave out a year that differs from then
 	About       bool      // near that day: "three weeks ago"
-	Until       bool      // the sentence speaks of the time up to it
-	// Or is another day that may be meant, zero for none: "next Friday", said on a Tuesday.
+	Until       bool      // the sentence is about the time up to it
+	// Or is another possible day, zero for none: "next Friday", said on a Tuesday.
 	Or time.Time
 }
 
-// Resolve returns the stretches of days that a text names, in the order of the text, as they were
-// meant by who said it at said. Days begin in the zone of said. Beside what [Find] reads it
-// heeds the tense: "on Friday" is ahead in "the exam is on Friday" and past in "I met Bob on
-// Friday". What may mean several days, or none, is left out.
+// Resolve returns the stretches of days that a text names, in the order of the text, as a speaker
+// at said meant them. Days begin in the zone of said. Beside the times of [Find] it heeds the
+// tense: "on Friday" is ahead in "the exam is on Friday" and past in "I met Bob on Friday".
+// Ambiguous and doubtful times are left out.
 func Resolve(s string, said time.Time) (out []Mention) {
 	plain, places := normalised(s)
 	if !mayNameTimes(plain) {
@@ -51,8 +51,8 @@ func Resolve(s string, said time.Time) (out []Mention) {
 	return out
 }
 
-// normalised returns a text in normal form (NFKC), and for each of its bytes, and its end, where
-// in s it comes from.
+// normalised returns a text in normal form (NFKC), and the place in s for each of its bytes, and
+// for its end.
 func normalised(s string) (string, []int) {
 	var b strings.Builder
 	var places []int
@@ -68,14 +68,14 @@ func normalised(s string) (string, []int) {
 	return b.String(), append(places, len(s))
 }
 
-// named is how a text names a time.
+// named is the way in which a text names a time.
 type named int
 
 const (
 	exact    named = iota
 	counted        // from today
 	around         // by weeks from today
-	ahead          // "in two weeks", which may be how long something took
+	ahead          // "in two weeks", which may be a duration
 	weekday        // "Friday"
 	next           // "next Friday"
 	yearless       // "5 May"
@@ -99,13 +99,13 @@ func howNamed(g map[string]string) named {
 	return exact
 }
 
-// mean makes of what a text names what its speaker means, and reports whether that is clear.
+// mean changes a found time to the speaker's meaning, and reports whether that is clear.
 func (f *found) mean(m *Mention, s string, today time.Time) bool {
 	in := tenseOf(s, f.start, f.end)
 	switch f.named {
 	case around, ahead:
 		m.About = f.until.Sub(f.from) == 7*24*time.Hour
-		if m.About { // seven days each from today, not the week from Monday
+		if m.About { // seven days each from today, instead of the week from Monday
 			weeks := int(f.from.Sub(week.around(today, 0).from).Hours()) / (7 * 24)
 			f.span = day.around(today, 7*weeks)
 		}
@@ -131,7 +131,7 @@ func (f *found) mean(m *Mention, s string, today time.Time) bool {
 	return true
 }
 
-// tense is when something happens by the words of its sentence.
+// tense is the time of an event by the words of its sentence.
 type tense int
 
 const (
@@ -157,8 +157,8 @@ var (
 	clauseEnds   = sentenceEnds + ",，"
 )
 
-// tenseOf returns the tense of what happens at the time that stands at a place of s: by its
-// clause, or where that is hardly more than the time by its sentence.
+// tenseOf returns the tense of the event at the time that stands at a place of s: by its
+// clause. If that has little beside the time, the sentence decides.
 func tenseOf(s string, start, end int) tense {
 	before, behind := part(s, start, end, clauseEnds)
 	if utf8.RuneCountInString(strings.TrimSpace(before+behind)) < leastClause {
@@ -175,10 +175,10 @@ func tenseOf(s string, start, end int) tense {
 	return toCome
 }
 
-// leastClause is how many characters a clause has, at least, whose verb is looked for.
+// leastClause is the least number of characters of a clause that is searched for a verb.
 const leastClause = 5
 
-// part returns what stands before and behind a place in the part of s that ends divide.
+// part returns the text before and behind a place in the part of s that ends divide.
 func part(s string, start, end int, ends string) (before, behind string) {
 	before, behind = s[strings.LastIndexAny(s[:start], ends)+1:start], s[end:]
 	if i := strings.IndexAny(behind, ends); i >= 0 {

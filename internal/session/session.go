@@ -1,8 +1,8 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package session has what the packages of working memory agree on about a session: which
-// one a scope names, and which of its turns are complete.
+// Package session has the common rules of working memory about a session: the session
+// that a scope names, and its complete turns.
 package session
 
 import (
@@ -24,15 +24,15 @@ type Key struct {
 // String returns "namespace/kind/id" and the session's id, quoted.
 func (k Key) String() string { return fmt.Sprintf("%s %q", k.Partition, k.ID) }
 
-// Tag identifies the session in the marks of its messages, and does not reveal whose it is.
+// Tag identifies the session in the marks of its messages, and hides its owner.
 func (k Key) Tag() string {
 	sum := sha256.Sum256([]byte(k.Partition.String() + "\x00" + k.ID))
 	return hex.EncodeToString(sum[:8])
 }
 
 // KeyOf returns the session that a scope names, the user's, else the agent's, and the scope
-// with its parts trimmed. With an error, ErrInvalid or ErrNoScope, it returns a key that is
-// no session's.
+// with its parts trimmed. With an error, ErrInvalid or ErrNoScope, the key belongs to no
+// session.
 func KeyOf(s backends.Scope) (Key, backends.Scope, error) {
 	s, err := s.Normalize()
 	if err != nil {
@@ -42,9 +42,8 @@ func KeyOf(s backends.Scope) (Key, backends.Scope, error) {
 	return Key{Partition: p, ID: s.SessionID}, s, err
 }
 
-// Complete returns how many entries of a log come before the first turn that is still open:
-// not done, with a message less than openFor old. If there is one, wait is how long it stays
-// open.
+// Complete returns how many entries of a log come before the first open turn, one that lacks
+// its end and has a message less than openFor old. wait is how long that turn stays open.
 func Complete(entries []store.Entry, now time.Time, openFor time.Duration) (n int, wait time.Duration) {
 	done := make(map[string]bool)
 	last := make(map[string]time.Time)

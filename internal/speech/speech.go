@@ -1,10 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package speech says what sort of thing somebody said: a statement that may be worth
-// showing again, a question or request that states nothing, or filler such as greetings,
-// thanks, acknowledgements and the JSON of planners. The rules are words of English and
-// Chinese; what they do not know is a statement, so that nothing is lost by a doubt.
+// Package speech classifies what somebody said: a statement that may be worth showing
+// again, a question or request, or filler such as greetings, thanks, acknowledgements and
+// the JSON of planners. The rules are words of English and Chinese. An unknown text is a
+// statement, so a doubt loses nothing.
 package speech
 
 import (
@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// Class is what sort of thing a text is.
+// Class is the sort of a text.
 type Class int
 
 // The classes. A text of several sentences has the highest class of them.
@@ -26,16 +26,16 @@ const (
 	Statement
 )
 
-// maxQuestion is the length in bytes from which on a text is taken for a statement: what is
-// pasted beside a question says something.
+// maxQuestion is the length in bytes from which a text counts as a statement: a text pasted
+// beside a question says something.
 const maxQuestion = 600
 
-// sentences are divided after their marks, and at the end of lines. A mark belongs to its
-// sentence, a full stop inside a word or number does not divide.
+// sentence divides a text after marks and at the end of lines. A mark belongs to its
+// sentence; a full stop inside a word or number is part of it.
 var sentence = regexp.MustCompile(`(?s)[^.!?。！？；;\n]*(?:[.](?:[^\s.!?"')][^.!?。！？；;\n]*)|[?？!！。.；;]+["'”’)]*\s*|\n|$)+?`)
 
-// Classify returns the class of what a user said. A correction, and an order for later, too, state
-// something whatever their form.
+// Classify returns the class of a user's text. A correction, and an order for later, are
+// statements in any form.
 func Classify(text string) Class {
 	class := classOf(text, true)
 	if class != Statement && len(text) <= maxQuestion && (Corrects(text) || Standing(text)) {
@@ -44,11 +44,11 @@ func Classify(text string) Class {
 	return class
 }
 
-// ClassifyAnswer returns the class of what an assistant said: "Try the soup" requests
-// nothing, and is a statement.
+// ClassifyAnswer returns the class of an assistant's text: "Try the soup" is a statement
+// there, instead of a request.
 func ClassifyAnswer(text string) Class { return classOf(text, false) }
 
-// EndsAsking reports whether the last sentence of what an assistant said is a question.
+// EndsAsking reports whether the last sentence of an assistant's text is a question.
 func EndsAsking(text string) bool {
 	said := sentence.FindAllString(strings.TrimSpace(text), -1)
 	return len(said) > 0 && classify(said[len(said)-1], false) == Question
@@ -71,8 +71,8 @@ func classOf(text string, requests bool) Class {
 	return best
 }
 
-// Asked returns the sentences of a text that ask or request something, where it states
-// something beside them; else nothing.
+// Asked returns the sentences of a text that ask or request something, if others state
+// something; else "".
 func Asked(text string) string {
 	var asked []string
 	states := false
@@ -90,8 +90,8 @@ func Asked(text string) string {
 	return strings.Join(asked, " ")
 }
 
-// Stated returns the sentences of a text that state something, apart from those that always apply:
-// see [Standing].
+// Stated returns the sentences of a text that state something, and apart from them the standing
+// ones: see [Standing].
 func Stated(text string) (stated, standing []string) {
 	for _, s := range sentence.FindAllString(text, -1) {
 		switch s = strings.TrimSpace(s); {
@@ -104,7 +104,7 @@ func Stated(text string) (stated, standing []string) {
 	return stated, standing
 }
 
-// StatesOnce reports whether a text states one thing: one clause of it, whatever it asks beside it.
+// StatesOnce reports whether a text states one thing: one of its clauses, whatever else it asks.
 func StatesOnce(text string) bool {
 	n := 0
 	for _, s := range sentence.FindAllString(strings.TrimSpace(text), -1) {
@@ -117,14 +117,14 @@ func StatesOnce(text string) bool {
 	return n == 1
 }
 
-// several divides a sentence into clauses, and what may be a list of things into them.
+// several divides a sentence into clauses, and a list into its things.
 var several = regexp.MustCompile(`[,，;；:：、()（）—–…&+]|\b(?:and|but|so|because|or|who|which|that|while|also|with)\b|和|跟|与|而|但|还|也|并|又|所以|因为`)
 
 func isJSON(text string) bool {
 	return (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text))
 }
 
-// classify returns the class of one sentence, which may be a request or not.
+// classify returns the class of one sentence. Without requests, a request is a statement.
 func classify(s string, requests bool) Class {
 	words := strings.Trim(strings.ToLower(strings.Map(plain, s)), " ")
 	if isFiller(words) {
@@ -134,7 +134,7 @@ func classify(s string, requests bool) Class {
 		return Statement
 	}
 	asked := strings.ContainsAny(s, "?？")
-	for opener.MatchString(words) { // "hi, ", "好的，" and such
+	for opener.MatchString(words) { // "hi, ", "好的，" and the like
 		words = strings.TrimLeft(opener.ReplaceAllString(words, ""), " ,，")
 	}
 	if asked || question.MatchString(words) || wonders(words) || ending.MatchString(words) || requests && request.MatchString(words) && !self.MatchString(words) {
@@ -146,8 +146,7 @@ func classify(s string, requests bool) Class {
 	return Statement
 }
 
-// wonders reports whether a clause asks what it says its author wants to know, and says nothing else
-// of them.
+// wonders reports whether a clause tells a question of its author, and nothing else about them.
 func wonders(words string) bool {
 	opening := indirect.FindString(words)
 	return opening != "" && !self.MatchString(words[len(opening):]) && !strings.Contains(words[len(opening):], "我")
@@ -157,7 +156,7 @@ var indirect = regexp.MustCompile(`^(?:(?:i|we)(?:'m|'d|'ve| am| was| would| hav
 
 func isComma(r rune) bool { return r == ',' || r == '，' }
 
-// states reports whether a clause of a question says something of its author.
+// states reports whether a clause of a question says something about its author.
 func states(clause string) bool {
 	clause = strings.TrimSpace(clause)
 	return self.MatchString(clause) && !question.MatchString(clause) && !ending.MatchString(clause) && !request.MatchString(clause) && !condition.MatchString(clause)
@@ -174,11 +173,10 @@ func plain(r rune) rune {
 	return ' '
 }
 
-// longestFiller is how long a sentence may be, in bytes, that keeps a conversation going.
+// longestFiller is the most bytes of a sentence that only keeps a conversation going.
 const longestFiller = 120
 
-// isFiller reports whether nothing is left of a sentence without words that only keep a
-// conversation going.
+// isFiller reports whether a sentence has only words that keep a conversation going.
 func isFiller(s string) bool {
 	if len(s) > longestFiller {
 		return false
@@ -193,7 +191,8 @@ func isFiller(s string) bool {
 	return strings.Trim(s, " ,，") == ""
 }
 
-// Each has its ^ in front of all: one that stands in every alternative is looked for everywhere.
+// Each begins with its ^: a regular expression with one in every alternative is tried at every
+// place.
 var (
 	fillers = regexp.MustCompile(`^(?:(?:` + fillerWords + `)(?:$|[ ,，]|\b)|` + chineseFillers + `)`)
 	opener  = regexp.MustCompile(`^(?:hi|hey|hello|ok|okay|so|and|but|well|thanks|please|now|actually|oh|by the way|你好|您好|好的|请问|请|那么?|对了|谢谢)(?:[ ,，]|\b|$)`)
@@ -204,7 +203,7 @@ var (
 	// condition opens a clause that belongs to the question behind it.
 	condition = regexp.MustCompile(`^(?:if|when|while|since|because|as|given|suppose|如果|要是|当|因为)`)
 	request   = regexp.MustCompile(`^(?:can you |could you |would you |will you )?(?:tell|show|give|explain|describe|translate|write|rewrite|summari[sz]e|list|find|search|look up|calculate|compute|convert|fix|help|suggest|recommend|compare|draft|continue|go on|告诉|解释|翻译|写|总结|列出|帮|查|推荐|介绍|计算|继续)`)
-	// self matches requests that say something of their author, who is not only the one to be served.
+	// self matches requests that say more about their author than that they want something.
 	self = regexp.MustCompile(`\b(?:i|i'm|i've|i'll|i'd|we|we're|my|our)\b|我(?:是|有|在|的|要|会|想|喜欢|不)`)
 )
 
@@ -224,8 +223,8 @@ var (
 		`|(?:我|用户)(?:的|家)*(妈妈|母亲|爸爸|父亲|父母|姐姐|妹妹|哥哥|弟弟|妻子|老婆|太太|丈夫|老公|爱人|女朋友|男朋友|儿子|女儿|孩子|叔叔|阿姨|表哥|表姐|奶奶|爷爷|外婆|外公|朋友|老板|经理|同事|邻居|室友|老师|狗|猫))`)
 )
 
-// negations are words that deny, and revisions words by which people say that something is different
-// from before. A "-" stands for the space between two.
+// negations are words that deny, and revisions words by which people say that something is
+// different from before. A "-" stands for the space between two.
 var (
 	negations = wordSet("not no never none nothing neither nor without cannot stopped quit canceled cancelled")
 	revisions = wordSet("now today actually instead any-more anymore any-longer gave-up forget change changed new moved since sorry meant correction extension rather")
@@ -241,8 +240,8 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// hasWord reports whether a text has one of some words, or what matches a form of Chinese. It takes a
-// tenth of the time of a regular expression: a search asks it of each hit.
+// hasWord reports whether a text has one of some words, or matches a form of Chinese. It takes a
+// tenth of the time of a regular expression: a search calls it for each hit.
 func hasWord(text string, words map[string]bool, han *regexp.Regexp) bool {
 	last := ""
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r != '\'' && r != '’' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -257,26 +256,26 @@ func hasWord(text string, words map[string]bool, han *regexp.Regexp) bool {
 // Revises reports whether a text says that something is different from before.
 func Revises(text string) bool { return Negates(text) || hasWord(text, revisions, hanTurns) }
 
-// correction are words by which people take back what they just said: it never was so.
+// correction are words by which people take back what they just said: it was never true.
 var correction = regexp.MustCompile(`(?i)\bi (?:meant(?: to (?:say|write))?|misspoke|mistyped)\b|\b(?:sorry|no),? (?:it's|it is|that's|that is|that should be)\b|\b(?:correction|typo)\b|\b(?:said|wrote|typed|got) (?:that|it|this) wrong\b|\bsorry\b[^.!?]*, not \w+[.!]?$|(?:抱歉|不好意思|对不起).*[，,]不是[^，,。！？]{1,8}[。！]?$|(?:说|打|写|记|搞|弄|讲)错了|更正|我是说|口误|笔误`)
 
-// Corrects reports whether a text corrects what was said before it, which never was so. What
-// changed was so once.
+// Corrects reports whether a text corrects an earlier one, which was never true. A change is
+// different: its past was true.
 func Corrects(text string) bool { return correction.MatchString(text) }
 
-// longestRepeat is how long an answer may be, in bytes, that only repeats.
+// longestRepeat is the most bytes of an answer that only repeats.
 const longestRepeat = 240
 
 var (
-	// acknowledged opens an answer that says again what it was told.
+	// acknowledged opens an answer that repeats what it was told.
 	acknowledged = regexp.MustCompile(`^(?:noted|got it|understood|i(?:'ll| will|'ve| have)? ?(?:now |just )?(?:remember|noted?|saved?|recorded?|updated?|keep)|thanks for (?:telling|sharing|letting)|(?:as )?you (?:told|said|mentioned))\b|^(?:好的[，,]?)?(?:我|已|会|为您|为你|都|经)*(?:收到|记住|记下|记录|保存|更新)|^(?:你|您)(?:告诉|说|提到)过`)
-	// aboutYou opens what tells users about themselves.
+	// aboutYou opens a text that tells users about themselves.
 	aboutYou = regexp.MustCompile(`^(?:so |and |well,? )?(?:you|your|you're|you've)\b|^(?:你|您)`)
-	// advises is in what tells them what they may do.
+	// advises matches a text that tells users what they may do.
 	advises = regexp.MustCompile(`\b(?:should|could|can|might|may|must|need|want|would|will|if|try|have to)\b|you'(?:ll|d)\b|可|应该|需要|要|能|最好|不妨|试|会`)
 )
 
-// Repeats reports whether what an assistant said only acknowledges what it was told, or tells
+// Repeats reports whether an assistant's text only acknowledges what it was told, or tells
 // users about themselves: "Noted, you live in Oslo." A number may come from elsewhere.
 func Repeats(text string) bool {
 	if len(text) > longestRepeat || strings.ContainsFunc(text, unicode.IsDigit) {
@@ -296,11 +295,11 @@ func Repeats(text string) bool {
 	return repeats
 }
 
-// longestRemark is how long an answer may be, in bytes, that is a mere remark.
+// longestRemark is the most bytes of an answer that is a mere remark.
 const longestRemark = 24
 
-// IsRemark reports whether what an assistant said to a statement only comments: a few words without
-// a number or a name, such as "Cute name!".
+// IsRemark reports whether an assistant's answer to a statement only comments: a few words, free of
+// numbers and names, such as "Cute name!".
 func IsRemark(text string) bool {
 	text = strings.TrimSpace(text)
 	if len(text) > longestRemark || strings.ContainsFunc(text, unicode.IsDigit) {
@@ -331,7 +330,7 @@ func Subject(text string) string {
 	return strings.ToLower(m[1] + m[2])
 }
 
-// About reports whether a statement is about a relative whom a query does not name.
+// About reports whether a statement is about a relative who is missing from a query.
 func About(statement, query string) bool {
 	subject := Subject(statement)
 	return subject != "" && !strings.Contains(strings.ToLower(query), subject)

@@ -12,9 +12,9 @@ import (
 // Standing reports whether a user says something that always applies: an order how to answer
 // ("Always answer in bullet points", "叫我小王"), or a hard limit of their own ("I'm allergic to
 // peanuts", "我不吃辣"). A statement about "the user" counts as theirs. Questions, orders for once,
-// reports of others, quotations and texts of more than 600 bytes do not. Of 44 sentences that the
-// rules were not fitted to, 3 are missed and none is taken for standing by mistake; of 2,760 turns
-// of LoCoMo one is.
+// reports of others, quotations and texts of more than 600 bytes do not. The rules miss 3 of 44
+// sentences that they were not fitted to, and take none for standing by mistake; of 2,760 turns of
+// LoCoMo they take one.
 func Standing(text string) bool {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "```")
 	if len(text) > maxQuestion || AsksToForget(text) {
@@ -34,8 +34,8 @@ func Standing(text string) bool {
 	})
 }
 
-// applies reports whether a sentence always applies, and whether it does where nothing is asked
-// beside it.
+// applies reports whether a sentence always applies, and whether it does so if the text asks
+// nothing beside it.
 func applies(s string) (always, alone bool) {
 	s = strings.ReplaceAll(strings.TrimSpace(s), "’", "'")
 	lower := asUser.Replace(" " + strings.ToLower(s))
@@ -76,10 +76,10 @@ var (
 	splitOrders = regexp.MustCompile(`[,，;；:：、()（）—–…]|\s-+\s|[.!?。！？]+(?:\s|$)|\b(?:because|but|and|so|since|even when)\b|所以|因为|但是?`)
 	opens       = regexp.MustCompile(`^(?:(?:please|pls|kindly|ok|okay|also|just|hey|hi|hello|now|well|oh|btw|fyi|by the way|for the record|just so you know|i (?:want|need|'d like|would like|ask|expect) you to|i'd (?:like|prefer|love)(?: it if)?(?: you)?(?: to)?|(?:can|could|would|will) you|you (?:can|may|should|must|have to)|(?:please )?(?:remember|note|keep in mind|know)(?: that)?|make sure (?:to|you)|(?:from (?:now|here)|going) (?:on|forward|forwards)|in (?:the )?future|for (?:all )?future answers)(?: |$)|(?:请|麻烦|拜托|记住|你|您|那|就|好的|对了|另外)+)`)
 	rathers     = regexp.MustCompile(`^(?:i(?:'d| would) (?:rather|prefer)(?: it)?(?: if| that)? you (?:didn't|did not|not|don't)|i (?:don't|do not) want you to) `)
-	// once are words of what is for now, for one text or supposed.
+	// once are words for the present, for one text, or for a supposition.
 	once   = regexp.MustCompile(`\b(?:this time|this once|just once|here|today|tonight|tomorrow|yesterday|right now|for now|haha|lol|until|drink and drive|if i|if you|suppose|used to|no longer|maybe|perhaps|might|don't know|not sure|i think|(?:in|for|of|to) (?:this|that|the) (?:\w+ )?(?:letter|e?mail|file|function|table|text|essay|report|article|paragraph|summary|code|poem|post|title|paper|draft|document|message|slides?|answer|question|one|next hour))\b|这次|这一?[段封篇份个张句]|下面|以下|今天|今晚|明天|昨天|现在(?:不|就|别)|可能|好像|也许|如果|要是|假如|以前|曾经|原来|哈哈|先别|[到至](?:周|月|明|后天|下).{0,3}为?止?`)
 	retold = regexp.MustCompile(`\b(?:says?|tells?|wrote|writes|asks|asked)\b|\b(?:he|she|they|who|[a-z]+) (?:said|told (?:me|us|him|her|them))\b|\bi (?:said to|told (?:him|her|them))\b|(?:他|她|们|老师|老板|医生|公司|领导|朋友|妈|爸|书|小说|里).{0,6}(?:说|规定|要求|告诉)|听说|据说`)
-	// lasting says that an order is for later too.
+	// lasting matches an order for later, too.
 	lasting     = regexp.MustCompile(`\b(?:always|never|ever|from (?:now|here) on|going forward|in (?:the )?future|every time|each time|(?:in|for) all (?:of )?(?:your|future)|at all times|permanently|when(?:ever)? (?:i (?:ask|want|say|write|send|paste|talk)|you (?:give|answer|write|reply|show|talk|suggest|recommend|explain|quote|mention|code|translate)))\b|以后|今后|往后|从今|从现在(?:起|开始)|一直|始终|永远|总是|每次|每回|一律|的时候都`)
 	alwaysOrder = regexp.MustCompile(`^(?:(?:don't|do not) (?:end|start|begin) your (?:answers|replies)\b|(?:always|never|(?:don't|do not) ever|only ever) (?:` + answers + `)\b|your (?:answers|replies|responses|explanations) (?:should|must|need to|have to) |(?:keep|make|write) (?:your|all|all your) (?:answers|replies|responses|explanations) |(?:address|refer to) me (?:as|by) )`)
 	plainOrder  = regexp.MustCompile(`^(?:(?:(?:don't|do not|stop|avoid) )?(?:always |only |never )?(?:` + answers + `)\b|no (?:more )?(?:` + style + `)|` +

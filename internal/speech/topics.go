@@ -5,8 +5,8 @@ package speech
 
 import "regexp"
 
-// topics are what people's lives change in, by the beginnings of words that tell of it, so that
-// "We got divorced" meets "The user's wife is a lawyer".
+// topics are the areas in which people's lives change, by the beginnings of their words: "We
+// got divorced" meets "The user's wife is a lawyer".
 var topics = []*regexp.Regexp{
 	topic(`divorc|wife|husband|spouse|partner|marri|married|marry|wedding|girlfriend|boyfriend|fianc|engaged|engagement|dating|single|split up|br(?:ea|o)k\w* up|separated|widow`, `离婚|结婚|复婚|订婚|婚|妻子|老婆|太太|爱人|丈夫|老公|女朋友|男朋友|女友|男友|对象|分手|单身|恋爱`),
 	topic(`mov(?:e|ed|ing)|relocat|settle|liv(?:e|es|ed|ing)|flat|apartment|house|home|rent|lease|landlord|address|neighbou?r|city|town|based in|resid`, `搬|迁|住|公寓|房|租|地址|家在|小区|老家|定居|新家`),
@@ -31,13 +31,13 @@ var topics = []*regexp.Regexp{
 	topic(`guitar|piano|band|music|paint|draw|read|book|novel|game|gaming|photo|garden|knit|movie|film|series`, `吉他|钢琴|乐队|音乐|画|读|书|小说|游戏|摄影|园艺|电影|剧`),
 }
 
-// topic compiles a topic of beginnings of English words and of Chinese words.
+// topic compiles a topic from beginnings of English words and from Chinese words.
 func topic(english, chinese string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:` + english + `)|` + chinese)
 }
 
-// Meets returns what counts the topics that another text shares with said. It chooses what a model
-// is shown, and decides nothing.
+// Meets returns a function that counts the topics that another text shares with said. It helps to
+// choose the material of a model, and decides nothing.
 func Meets(said string) func(text string) int {
 	var about []*regexp.Regexp
 	for _, t := range topics {

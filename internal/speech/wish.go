@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Wish is what a user asks of memory.
+// Wish is a user's order to memory.
 type Wish int
 
 // The wishes.
 const (
 	NoWish     Wish = iota
-	ForgetThis      // what the message says is not to be remembered: "Don't remember this: my PIN is 9911"
-	ForgetThat      // nor what was said before it: "Please don't remember that."
+	ForgetThis      // forget the message itself: "Don't remember this: my PIN is 9911"
+	ForgetThat      // and the messages before it: "Please don't remember that."
 )
 
-// WishOf returns what a user asks of memory. It knows orders, in English and Chinese, not to
-// remember, note or save what is said; an order that stands alone is about what was said
-// before. Who does not remember gives no order, and to forget what is known is another one.
-// Of a long text, which may be pasted, the first and the last sentence count.
+// WishOf returns a user's order to memory. It knows orders, in English and Chinese, not to
+// remember, note or save a message. An order that stands alone is about the messages before.
+// "I can't remember" is a remark, and an order to forget known things is another one. In a long
+// text, which may be pasted, the first and the last sentence count.
 func WishOf(text string) Wish {
 	wish, alone := NoWish, true
 	for _, clause := range ordered(text) {
@@ -41,7 +41,7 @@ func WishOf(text string) Wish {
 	return wish
 }
 
-// ordered returns the clauses of a text in which an order may be, in lower case and without marks.
+// ordered returns the clauses of a text that may hold an order, in lower case and bare of marks.
 func ordered(text string) (out []string) {
 	sentences := sentence.FindAllString(strings.TrimSpace(text), -1)
 	if len(text) > maxQuestion && len(sentences) > 2 {
@@ -91,9 +91,9 @@ var (
 		`|(?:不作|不做|不留|别留|别做|不要留|不要做)(?:任何)?(?:记录|笔记|记忆)|(?:这|那|以下|以上|下面|接下来).{0,10}(?:别|不要|不用|不必|无需|请勿)(?:再|被)?(?:记|存|保存|记录|保留)`)
 	chineseOther = regexp.MustCompile(`要不要|用不用|是不是|如果|要是|假如|为什么|为何|(?:我们?|他们?|她们?|大家)(?:也|就|都|可|自己|现在)*(?:别|不要|不用|不必|不需要|无需|没)(?:记|存|保存|把)|(?:记|存|保存|记录)(?:错|恨|仇|挂|账|混|反)|忘|[他她]们?说|(?:这|那|这些|那些)[个张份段]?(?:文件|文档|图片|照片|视频|表格|草稿|单词|公式)|代码|函数|字段|日志|数据库|接口|程序|缓存`)
 
-	// content tells an order that says something beside it.
+	// content matches an order that says something more.
 	content = regexp.MustCompile(`(?:` + keep + `)\b.* (?:my|our|i|i'm)\b|off the record [a-z]|我的`)
-	// earlier names what was said before the message.
+	// earlier matches the words for earlier messages.
 	earlier = regexp.MustCompile(`\b(?:what|everything|anything|all|things|that) (?:i|i've|we) (?:just |have just )?(?:said|told you|wrote|mentioned|shared|sent)\b|\bmy (?:last|previous) (?:message|sentence|question)s?\b|\bthe last (?:thing|message|part)\b|刚才|刚刚|上一[条句个]|前面|之前说`)
 )
 
@@ -102,6 +102,6 @@ const (
 	keep   = `remember(?:ing)?|memori[sz](?:e|ing)|stor(?:e|ing)|sav(?:e|ing)|record(?:ing)?|logg?(?:ing)?|retain(?:ing)?|not(?:e|ing)(?: down)?|writ(?:e|ing)(?: down)?|learn(?:ing)?(?: anything)?(?: from)?|archiv(?:e|ing)|(?:keep|keeping|make|making|take|taking) (?:a |any )?(?:record|note|memory)s?(?: of| on| about)?|keep(?:ing)? track of`
 	said   = `(?:any of |anything (?:of |in |from |about )|everything (?:in |about )|all of |all )?(?:this|that|it|these|those|the following|the above|(?:this|these|the following) (?:one|part|bit|conversation|chat|message|session|secret|details?|number|password|passcode|pin|code|address|info|information|data|facts?|thing|stuff|turn|request|question|text|sentence)s?)|that (?:i|i'm|my|we|our) .*|what (?:follows|comes next)|(?:what|anything|everything|whatever|things|a word|something) (?:that )?(?:i|i'm|i've|we)\b.*?|my (?:last|next|previous) (?:message|sentence|question)s?`
 	memory = `(?:the |your |my |our |long[- ]term |any )*(?:memory|memories|notes?|profile|history|file|records?|logs?)`
-	// wherever is what may follow such an order.
+	// wherever matches the words that may follow such an order.
 	wherever = `(?: (?:please|at all|ok|okay|either|though|anywhere|again|thanks|now|ever|for (?:me|later|now|next time|the future|future .*)|about me|(?:in|to|into|on|for|from) ` + memory + `|when .*|after .*|once .*|and .*|but .*|because .*|as .*|since .*|it's .*|it is .*|(?:my|i|i'm|i've|we) .*))*`
 )

@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// HashKey returns 16 bytes that follow from the parts, the first of which says what they are.
+// HashKey returns 16 bytes that follow from the parts. The first part names the kind of the
+// others.
 func HashKey(parts ...string) string {
 	sum := hash(parts...)
 	return string(sum[:])

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// QuoteFrom is how many bytes a text has at least, as [Fold] returns it, that another holds by no
-// coincidence: a greeting and a thank-you have fewer, four English words or five Chinese characters
+// QuoteFrom is the least number of bytes of a text, as [Fold] returns it, whose repetition is no
+// coincidence. A greeting and a thank-you have fewer; four English words or five Chinese characters
 // have as many.
 const QuoteFrom = 15
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package text shortens, cleans, compares and counts texts: the one place for each of
-// these. It knows nothing of memory and imports nothing of this module. All functions
-// are pure.
+// these. It stands alone: it imports no other package of this module. All functions are
+// pure.
 package text
 
 import (
@@ -20,7 +20,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Clean returns s trimmed, as valid UTF-8 and without NUL: what a store takes.
+// Clean returns s trimmed, as valid UTF-8 and without NUL, as stores take it.
 func Clean(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", ""))
 }
@@ -39,10 +39,9 @@ func HasWords(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
-// Inert returns s as one line of valid UTF-8 that can end no fence and pose as no
-// other line: without control characters and invisible characters (zero width, text
-// direction, tags), and with everything that looks like an angle bracket escaped as
-// in HTML.
+// Inert returns s as one line of valid UTF-8 that cannot end a fence or pose as another
+// line. It drops control characters and invisible characters (zero width, text direction,
+// tags). It escapes everything that looks like an angle bracket as in HTML.
 func Inert(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -62,14 +61,14 @@ func Inert(s string) string {
 
 var escapes = strings.NewReplacer("<", "&lt;", ">", "&gt;")
 
-// What looks like an angle bracket. Double ones are left alone: they are
+// The characters that look like an angle bracket. Double ones are left alone: they are
 // quotation marks in several languages.
 const (
 	openingBrackets = "<＜﹤‹〈\u2329⟨❬❮❰⧼˂ᐸ≺≪⪡𝈶"
 	closingBrackets = ">＞﹥›〉\u232a⟩❭❯❱⧽˃ᐳ≻≫⪢𝈷"
 )
 
-// isBlank reports the letters that show nothing.
+// isBlank reports the letters that are invisible.
 func isBlank(r rune) bool {
 	switch r {
 	case '\u115F', '\u1160', '\u3164', '\uFFA0', '\u2800', '\u034F', '\u17B4', '\u17B5':
@@ -79,9 +78,9 @@ func isBlank(r rune) bool {
 }
 
 // Bullet returns "- [id] head: said", the line by which a model is shown a memory in a note and
-// in a tool's answer alike; "" where nothing is said. What is empty is left out. Code and lists
-// keep their lines, indented below the first. Whatever the parts hold, nothing in it can break
-// out of it: see [Inert].
+// in a tool's answer alike; "" for an empty text. Empty parts are left out. Code and lists keep
+// their lines, indented below the first. The parts cannot break out of the line, whatever they
+// hold: see [Inert].
 func Bullet(id, head, said string) string {
 	if said = inLines(said); said == "" {
 		return ""
@@ -96,7 +95,7 @@ func Bullet(id, head, said string) string {
 	return line + said
 }
 
-// layout is what only lines show: a fence of code, or two items of a list.
+// layout matches a text that needs its lines: a fence of code, or two items of a list.
 var layout = regexp.MustCompile("(?s)```|" + item + ".*" + item)
 
 const item = `(?:^|\n)[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|[\d一二三四五六七八九十]{1,3}、)`
@@ -119,8 +118,8 @@ func inLines(s string) string {
 // maxIndent is how far a line of code is indented, at most.
 const maxIndent = 40
 
-// Fold normalises a text for comparison alone: two texts have the same one if they differ
-// in nothing but width, case, spaces between words and the mark at the sentence's end.
+// Fold normalises a text for comparison alone. Two texts have the same form if they
+// differ only in width, case, spaces between words and the mark at the sentence's end.
 // Numbers always count, and so does a question mark.
 func Fold(s string) string {
 	out := make([]byte, 0, len(s))
@@ -140,17 +139,17 @@ func Fold(s string) string {
 }
 
 // compatible returns the form NFKD, in which wide letters are narrow ones, and marks
-// stand behind their letters. Signs that hold a number otherwise than as digits in a
-// row stay: a square metre is not 2 metres long, and 10² is not 102.
+// stand behind their letters. Signs that hold a number in another form than digits in a
+// row stay: a square metre differs from 2 metres, and 10² from 102.
 func compatible(s string) string {
 	if norm.NFKD.IsNormalString(s) {
 		return s
 	}
-	s, _, _ = transform.String(runes.If(runes.Predicate(holdsNumber), nil, norm.NFKD), s) // it cannot fail
+	s, _, _ = transform.String(runes.If(runes.Predicate(holdsNumber), nil, norm.NFKD), s) // it always succeeds
 	return s
 }
 
-// holdsNumber reports whether a sign that is no digit becomes digits in NFKD.
+// holdsNumber reports whether a sign other than a digit becomes digits in NFKD.
 func holdsNumber(r rune) bool {
 	return r > unicode.MaxASCII && (r < firstHan || r > lastHan) && unicode.In(r, unicode.No, unicode.So) && strings.ContainsFunc(norm.NFKD.String(string(r)), unicode.IsDigit)
 }
@@ -166,8 +165,8 @@ const (
 )
 
 // foldCase returns the least of the letters that differ in case alone, as
-// [strings.EqualFold] compares. So ß stays apart from ss: Maße are not Masse. A
-// letter never becomes a mark: αί is not άι.
+// [strings.EqualFold] compares. So ß stays apart from ss: Maße are not Masse. A letter
+// never becomes a mark: αί is not άι.
 func foldCase(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z':
@@ -185,11 +184,11 @@ func foldCase(r rune) rune {
 }
 
 // finalMarks are the marks at a sentence's end that leave its meaning as it is. The
-// question mark does not, nor do signs that names end with.
+// question mark changes it, and so do signs that names end with.
 const finalMarks = ".。!;,:、" // NFKD makes three of …
 
-// withoutFinalMark removes marks from the last word. Marks that stand alone are no
-// sentence's end: "git add ." is not "git add".
+// withoutFinalMark removes marks from the last word. Marks that stand alone stay: "git
+// add ." differs from "git add".
 func withoutFinalMark(s string) string {
 	t := strings.TrimRight(s, finalMarks)
 	if t == "" || strings.HasSuffix(t, " ") {
@@ -201,8 +200,8 @@ func withoutFinalMark(s string) string {
 // Ellipsis ends a text that was truncated.
 const Ellipsis = "…"
 
-// maxWord is how many characters of a word a cut may drop: half a number or name is
-// a wrong one. Where words are not set apart by spaces, the cut stays where it is.
+// maxWord is how many characters of a word a cut may drop: half a number or name is a
+// wrong one. In scripts without spaces the cut stays where it is.
 const maxWord = 24
 
 // Truncate returns the first runes characters of s, ended by whole words and an
@@ -224,9 +223,9 @@ func TruncateBytes(s string, n int) string {
 	return s[:RuneStart(s, n)] + Ellipsis
 }
 
-// Middle returns s with its middle left out if it has more than runes characters:
-// two thirds of what is kept are from the beginning, one third from the end. Between
-// them stands how many characters are missing.
+// Middle returns s with its middle left out if it has more than runes characters. Two
+// thirds of the rest are from the beginning, one third from the end. The number of
+// missing characters stands between them.
 func Middle(s string, runes int) string {
 	count := utf8.RuneCountInString(s)
 	if count <= runes {
@@ -243,7 +242,7 @@ func Middle(s string, runes int) string {
 }
 
 // Fit returns s with its middle left out, as by [Middle], so that count(s) is at most
-// limit; "" if not even a few characters fit. count is called some ten times.
+// limit; "" if even a few characters are too many. count is called some ten times.
 func Fit(s string, limit int, count func(string) int) string {
 	if count(s) <= limit {
 		return s
@@ -258,8 +257,8 @@ func Fit(s string, limit int, count func(string) int) string {
 	return ""
 }
 
-// Line returns s on one line: runs of white space and control characters are one
-// space, and what is more than runes characters is truncated.
+// Line returns s on one line: runs of white space and control characters become one
+// space, and a text of more than runes characters is truncated.
 func Line(s string, runes int) string {
 	fields := strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 	return Truncate(strings.Join(fields, " "), runes)
@@ -268,13 +267,13 @@ func Line(s string, runes int) string {
 // lineEnds are the characters at which a reader sees a new line.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// Indent puts prefix in front of every line of s but the first, so that no line of it
-// poses as one of the text around it.
+// Indent puts prefix in front of every line of s but the first, so each of them differs
+// from the lines of the text around it.
 func Indent(s, prefix string) string {
 	return strings.ReplaceAll(strings.TrimSpace(lineEnds.Replace(s)), "\n", "\n"+prefix)
 }
 
-// runeEnd returns where the first n characters of s end, and whether that is all of s.
+// runeEnd returns where the first n characters of s end, and whether they are all of s.
 func runeEnd(s string, n int) (end int, whole bool) {
 	if len(s) <= n {
 		return len(s), true
@@ -314,9 +313,9 @@ func wordEnd(s string, end int) int {
 // minPart is the smallest limit that Divide keeps to.
 const minPart = 32
 
-// Divide returns s in parts, which joined are s: nothing of a long text is left out.
-// count of each is at most limit, or a few tens where limit is less. It is cut between
-// sentences where there are any, else between words, else between characters.
+// Divide returns s in parts, which joined are the whole s. count of each is at most
+// limit, or a few tens where limit is less. It cuts between sentences if there are any,
+// else between words, else between characters.
 func Divide(s string, limit int, count func(string) int) []string {
 	if utf8.RuneCountInString(s) < 2 || count(s) <= max(limit, minPart) {
 		return []string{s}
@@ -325,8 +324,8 @@ func Divide(s string, limit int, count func(string) int) []string {
 	return append(Divide(s[:at], limit, count), Divide(s[at:], limit, count)...)
 }
 
-// middle returns where to cut a text in two, which are not empty: near its middle, and
-// behind the end of a sentence if there is one.
+// middle returns where to cut a text in two non-empty parts: near its middle, and behind
+// the end of a sentence if there is one.
 func middle(s string) int {
 	half := len(s) / 2
 	low, high := len(s)/4, len(s)-len(s)/4
@@ -352,14 +351,14 @@ func behind(s string, i int) int {
 	return i + size
 }
 
-// timeLayouts are how programs and models write times.
+// timeLayouts are the forms in which programs and models write times.
 var timeLayouts = []string{
 	time.RFC3339, time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04", "2006-01-02 15:04",
 	time.DateOnly, "2006/01/02", "2006-01", "2006",
 }
 
 // Time reads a time, or the beginning of a day, a month or a year, as programs and models
-// write it: in a zone, unless it names one. It is zero for what it cannot read.
+// write it. It is in the zone in, unless the text names one. An unreadable time is zero.
 func Time(s string, in *time.Location) time.Time {
 	for _, layout := range timeLayouts {
 		if t, err := time.ParseInLocation(layout, s, in); err == nil && t.Year() > 0 {

@@ -3,10 +3,10 @@
 
 package text
 
-// What a byte costs, in fifteenths of a token, by what stands before it. What is
-// not named is free: a vocabulary has the first letters of most words, and a space
-// goes with the word behind it. The costs are fitted to o200k_base, the vocabulary of
-// OpenAI's models since GPT-4o.
+// The cost of a byte, in fifteenths of a token, by the byte before it. A byte without a
+// cost here is free: a vocabulary has the first letters of most words, and a space goes
+// with the word behind it. The costs are fitted to o200k_base, the vocabulary of OpenAI's
+// models since GPT-4o.
 const (
 	unit = 15 // a token
 
@@ -27,15 +27,15 @@ const (
 	spaceTwo     = 14 // a second space
 	spaceMore    = 2  // each other
 	letterOther  = 3  // the first letter of a word of another alphabet, beside its own cost
-	spaceOther   = 7  // what is beyond ASCII and no such letter after a space, beside its own cost
-	strayCost    = 23 // a byte that belongs to no character
+	spaceOther   = 7  // any other character beyond ASCII after a space, beside its own cost
+	strayCost    = 23 // a byte outside all characters
 )
 
-// Tokens estimates how many tokens a model counts for s, without any model's
-// vocabulary: by its letters, digits, marks and spaces, in one pass. More text never
-// counts less, and a text that is not empty counts one token at least. It errs on the
-// high side, because a budget is to hold: against o200k_base +2 % for English, +12 for
-// Chinese, +4 for JSON, 0 for logs, +24 for Korean and Russian, +54 for hexadecimal.
+// Tokens estimates how many tokens a model counts for s, by its letters, digits, marks
+// and spaces, in one pass and without a vocabulary. More text never counts less, and a
+// text with a byte counts one token at least. It errs on the high side, because a budget
+// must hold: against o200k_base +2 % for English, +12 for Chinese, +4 for JSON, 0 for
+// logs, +24 for Korean and Russian, +54 for hexadecimal.
 func Tokens(s string) int {
 	if s == "" {
 		return 0
@@ -49,7 +49,7 @@ func Tokens(s string) int {
 		switch {
 		case k != wide:
 			missing = 0
-		case b < 0xc0 && missing > 0: // the character was counted where it begins: half of one costs no more than the whole
+		case b < 0xc0 && missing > 0: // the character was counted where it begins, so half of one costs at most the whole
 			missing--
 			k = before
 		case b < 0xc0:
@@ -125,8 +125,8 @@ func classOf(b byte) byteClass {
 	return punct
 }
 
-// classes and costs hold what classOf and costOf return: contexts of megabytes are counted in
-// each turn.
+// classes and costs hold the results of classOf and costOf: contexts of megabytes are counted
+// in each turn.
 var classes, costs = func() (class [256]byteClass, cost [16][16]int) {
 	for b := range class {
 		class[b] = classOf(byte(b))
@@ -139,8 +139,8 @@ var classes, costs = func() (class [256]byteClass, cost [16][16]int) {
 	return class, cost
 }()
 
-// costOf returns what a byte costs by the class of the one before it, beside what the length
-// of words and runs and a character beyond ASCII cost.
+// costOf returns the cost of a byte by the class of the byte before it. The costs for the
+// length of words and runs, and for a character beyond ASCII, come on top.
 func costOf(before, k byteClass) int {
 	switch {
 	case k.isLetter():
@@ -183,12 +183,12 @@ func letterCost(before, k byteClass) int {
 	return wordCost
 }
 
-// script says what a character beyond ASCII costs, by the first byte of its UTF-8.
+// script has the cost of a character beyond ASCII, by the first byte of its UTF-8.
 type script struct {
 	first byte // and up to the next one's
 	cost  int
 	more  int  // how many bytes follow the first
-	word  bool // whether spaces stand between its words
+	word  bool // spaces stand between its words
 }
 
 var scripts = []script{
@@ -211,7 +211,7 @@ var scripts = []script{
 	{0xea, 10, 2, false},        // Hangul
 	{0xee, 23, 2, false},        // private characters
 	{0xef, 9, 2, false},         // ，！ and full-width letters
-	{0xf0, 34, 3, false},        // emoji, and what is rare
+	{0xf0, 34, 3, false},        // emoji, and rare characters
 	{0xf5, strayCost, 0, false}, // of no character
 }
 

@@ -1,8 +1,8 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package work has what concurrent parts share: queues of work by key, locks by key, calls
-// that Close waits for, and panics that become errors.
+// Package work has the common parts of concurrent code: queues of work by key, locks by
+// key, calls that Close waits for, and panics that become errors.
 package work
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Calls are the calls under way, so that what they use is closed after the last of
+// Calls counts the calls under way, so that their resources are closed after the last of
 // them. The zero value is ready. It is safe for concurrent use.
 type Calls struct {
 	underway     sync.RWMutex // each call holds it for reading
 	closed, idle atomic.Bool  // idle: the last call ended after Close
 }
 
-// Enter begins a call, which Leave ends, and reports whether it may: not after Close.
+// Enter begins a call, which Leave ends. It returns false after Close.
 func (c *Calls) Enter() bool {
 	if !c.underway.TryRLock() { // Close waits
 		return false
@@ -41,11 +41,11 @@ func (c *Calls) Enter() bool {
 // Leave ends a call.
 func (c *Calls) Leave() { c.underway.RUnlock() }
 
-// Close refuses further calls and waits for those under way, or until ctx ends: then
+// Close refuses further calls and waits for the calls under way, or until ctx ends: then
 // it may be called again.
 func (c *Calls) Close(ctx context.Context) error {
 	c.closed.Store(true)
-	if c.underway.TryLock() { // nothing is under way: there is no need to wait, whatever ctx says
+	if c.underway.TryLock() { // all calls have ended, so even an ended ctx is fine
 		c.end()
 	}
 	if c.idle.Load() {
@@ -67,32 +67,33 @@ func (c *Calls) end() {
 	c.underway.Unlock()
 }
 
-// Catch calls f, and returns an error for a panic in it. what says whose it is.
+// Catch calls f, and returns an error for a panic in it. The argument what names f.
 func Catch(what string, f func() error) (err error) {
 	defer Recover(what, &err)
 	return f()
 }
 
-// Recover is deferred by a call: a panic, as of a function of the program's, is its error.
+// Recover is deferred by a call: it turns a panic, as of a program's function, into the
+// call's error.
 func Recover(what string, err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%s: panic: %v", what, p)
 	}
 }
 
-// IDs returns a source of ids: a program's own, or without one backends.NewID. In the place of an
-// empty id stands one of the latter.
+// IDs returns a source of ids: a program's own, or if that is nil backends.NewID, which also
+// replaces an empty id.
 func IDs(ids backends.IDSource) backends.IDSource {
 	return orOwn("Config.IDs", ids, backends.NewID, func(id string) bool { return id != "" })
 }
 
-// Clock returns a clock: a program's own, or without one backends.SystemClock.
+// Clock returns a clock: a program's own, or if that is nil backends.SystemClock.
 func Clock(clock backends.Clock) backends.Clock {
 	return orOwn("Config.Clock", clock, backends.SystemClock, func(time.Time) bool { return true })
 }
 
-// orOwn returns a program's function, in whose place own answers where it panics, or returns
-// something unusable: whoever called it goes on, and the program's log says so.
+// orOwn returns a program's function. If that panics, or returns an unusable value, own
+// answers instead: the caller goes on, and the program's log says so.
 func orOwn[F ~func() T, T any](what string, theirs, own F, usable func(T) bool) F {
 	if theirs == nil {
 		return own
@@ -113,7 +114,7 @@ func orOwn[F ~func() T, T any](what string, theirs, own F, usable func(T) bool) 
 }
 
 // Each calls f for 0 to n-1, at most so many at the same time, and returns the error of
-// each. A panic in f is an error, see [Catch].
+// each call. A panic in f is an error, see [Catch].
 func Each(n, limit int, what string, f func(i int) error) []error {
 	var all errgroup.Group
 	all.SetLimit(limit)
@@ -128,15 +129,15 @@ func Each(n, limit int, what string, f func(i int) error) []error {
 	return errs
 }
 
-// Await calls f in a goroutine of its own and returns what f returns, or ctx's error as
-// soon as ctx ends, also of an f that does not heed it: that one goes on alone, and its
-// result is dropped. A panic of f is an error, see [Catch].
+// Await calls f in a goroutine of its own and returns f's result, or ctx's error as soon
+// as ctx ends. An f that ignores ctx goes on alone, and its result is dropped. A panic of
+// f is an error, see [Catch].
 func Await[T any](ctx context.Context, what string, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
-	done := make(chan result, 1) // buffered, so that a result that comes too late does not block f
+	done := make(chan result, 1) // buffered, so a late result lets f end
 	go func() {
 		var r result
 		r.err = Catch(what, func() (err error) {
@@ -154,18 +155,18 @@ func Await[T any](ctx context.Context, what string, f func() (T, error)) (T, err
 	}
 }
 
-// Report logs a failure of memory that its caller does not get, and passes it to
-// onError, which may be nil. A panic of onError is logged.
+// Report logs a failure of memory that has no caller, and passes it to onError, which may
+// be nil. A panic of onError is logged.
 func Report(ctx context.Context, onError func(ctx context.Context, stage string, err error), stage string, err error) {
 	slog.WarnContext(ctx, "memory failed", "stage", stage, "error", err)
 	tell(ctx, onError, stage, err)
 }
 
-// StageLearnt is the stage of what [Learnt] tells.
+// StageLearnt is the stage of the reports by [Learnt].
 const StageLearnt = "model request"
 
-// Learnt is [Report] for what a model or an embedder refused, and how it is asked from now on:
-// nothing failed.
+// Learnt is [Report] for a form that a model or an embedder refused, and the form from now on.
+// It is no failure.
 func Learnt(ctx context.Context, onError func(ctx context.Context, stage string, err error), err error) {
 	slog.InfoContext(ctx, "memory learnt how a model is asked", "how", err)
 	tell(ctx, onError, StageLearnt, err)
@@ -180,8 +181,8 @@ func tell(ctx context.Context, onError func(ctx context.Context, stage string, e
 	}
 }
 
-// Locks are mutexes by key, whose waiting ends with a context. Keys that are
-// not locked cost nothing. The zero value is ready.
+// Locks are mutexes by key, whose waiting ends with a context. Unlocked keys are free.
+// The zero value is ready.
 type Locks[K comparable] struct {
 	mu    sync.Mutex
 	locks map[K]*lock
@@ -189,10 +190,11 @@ type Locks[K comparable] struct {
 
 type lock struct {
 	held chan struct{} // holds one value while locked
-	refs int           // who holds it or waits for it
+	refs int           // its holder, and the ones that wait for it
 }
 
-// Lock waits for the lock of k, and returns what gives it back, or the context's error.
+// Lock waits for the lock of k. It returns a function that unlocks, or the context's
+// error.
 func (l *Locks[K]) Lock(ctx context.Context, k K) (unlock func(), err error) {
 	kl := l.ref(k)
 	select {

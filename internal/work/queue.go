@@ -24,15 +24,16 @@ type QueueConfig[K comparable, V any] struct {
 
 	// Handle works on the oldest values of a key. failures is how often they failed
 	// before. After an error they keep their place, and are tried again after
-	// Pause(failures+1): what can never succeed it reports, and returns nil.
+	// Pause(failures+1). Handle reports values that can never succeed itself, and returns
+	// nil.
 	Handle func(ctx context.Context, k K, values []V, failures int) error
 	// Pause is how long to wait after so many failures in a row.
 	Pause func(failures int) time.Duration
 }
 
-// Queue hands values to a handler in the background: in order within a key, several
-// keys at a time, and never more of them than its size. It is safe for concurrent use.
-// Close it: it owns goroutines.
+// Queue hands values to a handler in the background: in order within a key, several keys
+// at a time, and at most as many values as its size. It is safe for concurrent use. Close
+// it: it owns goroutines.
 type Queue[K comparable, V any] struct {
 	cfg     QueueConfig[K, V]
 	ctx     context.Context // of the workers
@@ -46,14 +47,14 @@ type Queue[K comparable, V any] struct {
 	waiting map[K]*backlog[V]
 }
 
-// backlog is what waits under one key.
+// backlog has the values that wait under one key.
 type backlog[V any] struct {
 	values   []V
 	failures int // of the first values, in a row
 }
 
-// NewQueue returns a queue at work. The values of ctx go with the handler's context;
-// its cancellation does not.
+// NewQueue returns a queue at work. The handler's context has the values of ctx, and
+// outlives its cancellation.
 func NewQueue[K comparable, V any](ctx context.Context, cfg QueueConfig[K, V]) *Queue[K, V] {
 	q := &Queue[K, V]{
 		cfg: cfg, slots: make(chan struct{}, cfg.Size),
@@ -64,8 +65,8 @@ func NewQueue[K comparable, V any](ctx context.Context, cfg QueueConfig[K, V]) *
 	return q
 }
 
-// Push takes a value. It returns at once unless the queue is full: then it waits for
-// room until ctx ends. After Close it is [ErrClosed].
+// Push takes a value. It returns at once unless the queue is full: then it waits for room
+// until ctx ends. After Close it returns [ErrClosed].
 func (q *Queue[K, V]) Push(ctx context.Context, k K, v V) error {
 	select {
 	case <-q.closing:
@@ -87,8 +88,8 @@ func (q *Queue[K, V]) Push(ctx context.Context, k K, v V) error {
 	return nil
 }
 
-// Do handles what waits under k, and then calls f, with no handler of k beside it. An
-// error of what waits comes before f, which is then not called.
+// Do handles the values under k, and then calls f, while no handler of k runs. An error
+// of a value comes first, and f is skipped.
 func (q *Queue[K, V]) Do(ctx context.Context, k K, f func() error) error {
 	unlock, err := q.list.Lock(ctx, k)
 	if err != nil {
@@ -101,7 +102,7 @@ func (q *Queue[K, V]) Do(ctx context.Context, k K, f func() error) error {
 	return f()
 }
 
-// Flush handles all that waits now, and returns what failed, which stays.
+// Flush handles all waiting values, and returns the failures; their values stay.
 func (q *Queue[K, V]) Flush(ctx context.Context) error {
 	q.mu.Lock()
 	keys := slices.Collect(maps.Keys(q.waiting))
@@ -118,8 +119,7 @@ func (q *Queue[K, V]) Flush(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Waiting returns the values that were taken and not handled yet, those of a key in
-// their order.
+// Waiting returns the values that wait for a handler, the values of a key in their order.
 func (q *Queue[K, V]) Waiting() []V {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -130,9 +130,9 @@ func (q *Queue[K, V]) Waiting() []V {
 	return out
 }
 
-// Stop refuses new values and ends the workers once what they are at is done, or with
-// ctx: then it is cancelled, and Stop waits no longer than grace for it. What is still
-// waiting stays; [Queue.Flush] may be called after Stop.
+// Stop refuses new values and ends the workers after their present work. If ctx ends
+// first, it cancels the work, and waits at most grace for it. Waiting values stay;
+// [Queue.Flush] may be called after Stop.
 func (q *Queue[K, V]) Stop(ctx context.Context, grace time.Duration) error {
 	q.close.Do(func() {
 		close(q.closing)
@@ -176,8 +176,8 @@ func (q *Queue[K, V]) work(k K) {
 	}
 }
 
-// drain handles all that waits under a key, whose lock the caller holds. The first
-// error leaves the rest where it is.
+// drain handles all values under a key, whose lock the caller holds. The first error
+// leaves the rest where it is.
 func (q *Queue[K, V]) drain(ctx context.Context, k K) error {
 	for {
 		values, failures := q.first(k)
@@ -226,8 +226,8 @@ func (q *Queue[K, V]) failed(k K, counts bool) {
 	}
 }
 
-// List works on keys as they come due: some keys at the same time, each in one goroutine at
-// a time, and once more if it was added meanwhile. Keys that wait take no goroutine. Make one
+// List works on keys as they come due: some keys at the same time, each in one goroutine at a
+// time, and once more if it was added meanwhile. Waiting keys take no goroutine. Make one
 // with [NewList]. It is safe for concurrent use. Close it: it owns goroutines.
 type List[K comparable] struct {
 	do      func(K)
@@ -236,9 +236,9 @@ type List[K comparable] struct {
 	working sync.WaitGroup // workers, and keys that wait for their lock
 
 	mu      sync.Mutex
-	timers  map[K]*time.Timer // of the keys that are not due yet
-	due     map[K]bool        // keys that are due and not worked on
-	ready   []K               // of them, those that wait for a worker
+	timers  map[K]*time.Timer // of the keys that are due later
+	due     map[K]bool        // keys that are due and wait for their work
+	ready   []K               // the ones that wait for a worker
 	workers int
 	closed  bool
 }
@@ -252,7 +252,7 @@ func NewList[K comparable](n int, do func(K)) *List[K] {
 // Add makes k due now.
 func (l *List[K]) Add(k K) { l.AddAfter(k, 0) }
 
-// AddAfter makes k due once d has passed, and forgets an earlier AddAfter of k. A key
+// AddAfter makes k due once d has passed, and replaces an earlier AddAfter of k. A key
 // that is due stays so.
 func (l *List[K]) AddAfter(k K, d time.Duration) {
 	l.mu.Lock()
@@ -286,13 +286,13 @@ func (l *List[K]) Cancel(k K) {
 	l.stop(k)
 }
 
-// Lock waits until k is not being worked on, and keeps it so until unlock is called. The
-// error is that of a context that ends before.
+// Lock waits until the work on k ends, and keeps k idle until unlock is called. The error
+// comes from a context that ends before.
 func (l *List[K]) Lock(ctx context.Context, k K) (unlock func(), err error) {
 	return l.locks.Lock(ctx, k)
 }
 
-// Close forgets all keys, and takes no more. What is being worked on goes on.
+// Close forgets all keys, and takes no more. Present work goes on.
 func (l *List[K]) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -302,7 +302,7 @@ func (l *List[K]) Close() {
 	}
 }
 
-// Wait waits for what was being worked on when the list was closed.
+// Wait waits for the work that was going on when the list was closed.
 func (l *List[K]) Wait() { l.working.Wait() }
 
 // enter hands a key to a worker, a new one if there may be another. The caller holds mu.
@@ -336,7 +336,7 @@ func (l *List[K]) run() {
 	}
 }
 
-// work works on a key that is due, whose lock it gives back.
+// work works on a key that is due, and unlocks it.
 func (l *List[K]) work(k K, unlock func()) {
 	defer unlock()
 	l.mu.Lock()
@@ -348,10 +348,10 @@ func (l *List[K]) work(k K, unlock func()) {
 	}
 }
 
-// await hands a key over again once it is not locked.
+// await hands a key over again once it is unlocked.
 func (l *List[K]) await(k K) {
 	defer l.working.Done()
-	if free, err := l.locks.Lock(context.Background(), k); err == nil { // which does not end
+	if free, err := l.locks.Lock(context.Background(), k); err == nil { // this context never ends
 		free()
 	}
 	l.mu.Lock()
@@ -361,7 +361,7 @@ func (l *List[K]) await(k K) {
 	}
 }
 
-// stop forgets a key that is not due yet.
+// stop forgets a key that is due later.
 func (l *List[K]) stop(k K) {
 	if t := l.timers[k]; t != nil {
 		t.Stop()

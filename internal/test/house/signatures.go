@@ -167,8 +167,8 @@ func (s *signature) visit(place string, t types.Type) {
 	}
 }
 
-// fields visits the exported fields of a struct. What an unexported embedded field promotes is
-// visited as methods, and as fields here.
+// fields visits the exported fields of a struct. The promoted methods of an unexported embedded
+// field are visited elsewhere, its fields here.
 func (s *signature) fields(place string, t *types.Struct) {
 	for f := range t.Fields() {
 		switch {

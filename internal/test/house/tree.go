@@ -41,7 +41,7 @@ type file struct {
 
 func (f *file) dir() string { return path.Dir(f.path) }
 
-// A Tree is all Go files below a root, with those of nested modules.
+// A Tree is all Go files below a root, nested modules included.
 type Tree struct {
 	root  string
 	files []*file

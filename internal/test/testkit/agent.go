@@ -40,7 +40,7 @@ func Runner(a adk.Agent, streaming bool, points adk.CheckPointStore) *adk.Runner
 	return adk.NewRunner(context.Background(), adk.RunnerConfig{Agent: a, EnableStreaming: streaming, CheckPointStore: points})
 }
 
-// Run is what adk.Runner and hooks.Runner have in common.
+// Run is the common part of adk.Runner and hooks.Runner.
 type Run interface {
 	Run(ctx context.Context, messages []adk.Message, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent]
 	Query(ctx context.Context, query string, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent]
@@ -70,7 +70,7 @@ func Drain(events *adk.AsyncIterator[*adk.AgentEvent]) []string {
 	return out
 }
 
-// Last returns the last element of a run's lines, "" for none.
+// Last returns the last element of a run's lines, or "".
 func Last(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -84,7 +84,7 @@ func Resume(t testing.TB, ctx context.Context, r Run, id string) []string {
 	return Drain(must(r.Resume(ctx, id))(t))
 }
 
-// Line is what a message says: "assistant: text calls tool".
+// Line is the text of a message: "assistant: text calls tool".
 func Line(m *schema.Message) string {
 	s := string(m.Role) + ": " + m.Content
 	for _, c := range m.ToolCalls {
@@ -93,7 +93,7 @@ func Line(m *schema.Message) string {
 	return s
 }
 
-// Lines is what messages say.
+// Lines are the texts of messages.
 func Lines(messages []*schema.Message) []string {
 	var out []string
 	for _, m := range messages {
@@ -120,14 +120,13 @@ func Say(texts ...string) []*schema.Message {
 	return out
 }
 
-// Trap checks that a trap of Eino is there, whose workaround the test checks next.
+// Trap checks that a trap of Eino is there. The test checks its workaround next.
 func Trap(t testing.TB, there bool) {
 	t.Helper()
 	require.True(t, there, "the trap is gone from Eino: its workaround may go as well")
 }
 
-// OldTrap is Trap for one that newer releases of Eino do not have: it is there in 0.7, and
-// only there.
+// OldTrap is Trap for one that newer releases of Eino have lost: it is in 0.7 alone.
 func OldTrap(t testing.TB, there bool) {
 	t.Helper()
 	_, newer := reflect.TypeFor[adk.ChatModelAgentConfig]().FieldByName("Handlers") // since 0.8

@@ -12,13 +12,13 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// What is here has a second version beside the handler of Eino 0.9, in testdata of package
-// handler: it puts memory on agents by that, so that the tests of agents run with both.
+// This file has a second version beside the handler of Eino 0.9, in testdata of package
+// handler. It puts memory on agents by that handler, so the tests of agents run with both.
 
 // SeesReturns says that memory is called once a tool has returned directly.
 const SeesReturns = false
 
-// Memory is what agents are given: hooks.Hooks, or a middleware.MemoryMiddleware.
+// Memory is the memory of an agent: hooks.Hooks, or a middleware.MemoryMiddleware.
 type Memory interface {
 	AgentMiddleware() adk.AgentMiddleware
 	Finish(ctx context.Context, messages []*schema.Message) error
@@ -39,7 +39,7 @@ func (Other) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo
 	return func(m model.BaseChatModel, _ []*schema.ToolInfo) model.BaseChatModel { return m }
 }
 
-// Attach puts memories on an agent, behind those that it has.
+// Attach puts memories on an agent, behind its own.
 func Attach(cfg *adk.ChatModelAgentConfig, memories ...Memory) {
 	for _, m := range memories {
 		cfg.Middlewares = append(cfg.Middlewares, m.AgentMiddleware())

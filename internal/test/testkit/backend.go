@@ -13,8 +13,8 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Backend is a backend that keeps what it is asked. It is safe for concurrent use; its
-// zero value finds nothing, and stores what it is to learn from as it is.
+// Backend is a backend that keeps the requests. It is safe for concurrent use. Its zero
+// value finds nothing, and stores the first message as it is.
 type Backend struct {
 	Found    []backends.Hit // by every search
 	Standing []backends.Hit // with every answer to one
@@ -26,7 +26,7 @@ type Backend struct {
 	closed   atomic.Int64
 }
 
-// list is what several goroutines append to.
+// list is a list that several goroutines append to.
 type list[T any] struct {
 	mu  sync.Mutex
 	all []T
@@ -94,7 +94,7 @@ func (b *Backend) Close(context.Context) error {
 // Searches returns the searches so far.
 func (b *Backend) Searches() []backends.SearchRequest { return b.searches.get() }
 
-// Queries returns what was searched for so far.
+// Queries returns the queries so far.
 func (b *Backend) Queries() []string {
 	var out []string
 	for _, r := range b.Searches() {
@@ -103,14 +103,14 @@ func (b *Backend) Queries() []string {
 	return out
 }
 
-// Adds returns what it was to learn from so far.
+// Adds returns the requests to learn so far.
 func (b *Backend) Adds() []backends.AddRequest { return b.adds.get() }
 
 // Closed returns how often it was closed.
 func (b *Backend) Closed() int { return int(b.closed.Load()) }
 
-// Failures collects what an OnError is called with. Its zero value is ready, and it is
-// safe for concurrent use.
+// Failures collects the calls of an OnError. Its zero value is ready, and it is safe for
+// concurrent use.
 type Failures struct{ all list[failure] }
 
 type failure struct {
@@ -129,7 +129,7 @@ func (f *Failures) Stages() (stages []string) {
 	return stages
 }
 
-// Err returns all errors so far, joined; nil for none.
+// Err returns all errors so far, joined, or nil.
 func (f *Failures) Err() error {
 	var errs []error
 	for _, one := range f.all.get() {

@@ -17,9 +17,9 @@ import (
 // childEnv makes a test binary a child; its value is the child's spec.
 const childEnv = "EINOMEM_TEST_CHILD"
 
-// RunChild runs child, and does not return, in a process that [StartChild] started. An
-// error goes to standard error, and the process ends with status 1. In any other process
-// it does nothing. Call it first in TestMain.
+// RunChild runs child in a process that [StartChild] started, and ends the process. An
+// error goes to standard error, with status 1. In any other process it returns at once.
+// Call it first in TestMain.
 func RunChild(child func(spec string) error) {
 	spec, ok := os.LookupEnv(childEnv)
 	if !ok {
@@ -32,7 +32,7 @@ func RunChild(child func(spec string) error) {
 	os.Exit(0)
 }
 
-// Die ends this process as kill -9 does: nothing is flushed or closed.
+// Die ends this process as kill -9 does: buffers are lost, and files stay open.
 func Die() {
 	p, _ := os.FindProcess(os.Getpid())
 	_ = p.Kill()
@@ -47,9 +47,9 @@ type Child struct {
 	in    io.WriteCloser
 }
 
-// StartChild starts a child, which the test kills at its end if it still runs. What it
-// writes to standard error is seen in the output of the tests. The package's TestMain
-// must call [RunChild].
+// StartChild starts a child, which the test kills at its end if it still runs. The
+// child's standard error appears in the output of the tests. The package's TestMain must
+// call [RunChild].
 func StartChild(t testing.TB, spec string) *Child {
 	t.Helper()
 	cmd := exec.Command(os.Args[0]) //nolint:noctx // it is killed below
@@ -87,8 +87,8 @@ func (c *Child) Send(line string) error {
 // Kill ends the child as kill -9 does. Lines that it printed before can still be read.
 func (c *Child) Kill() { _ = c.cmd.Process.Kill() }
 
-// Wait waits for the child's end, and reports whether it was killed. A child that
-// failed fails the test. Read all lines before.
+// Wait waits for the child's end, and reports whether it was killed. A child that failed
+// fails the test. Read all lines before.
 func (c *Child) Wait(t testing.TB) (killed bool) {
 	t.Helper()
 	err := c.cmd.Wait()

@@ -14,14 +14,14 @@ import (
 	"github.com/cloudwego/eino/components/embedding"
 )
 
-// Embedder hashes the words of a text (and, of Chinese, the characters) into a
-// vector: texts that share words are near each other. It is for tests of the way
-// that vectors take, never for retrieval. It is safe for concurrent use.
+// Embedder hashes the words of a text (and the characters of Chinese) into a vector:
+// texts that share words are near each other. It tests the path of vectors, never
+// retrieval. It is safe for concurrent use.
 type Embedder struct {
 	Dim      int // Required.
 	Err      error
-	Requests atomic.Int64                // that succeeded so far
-	Texts    atomic.Int64                // how many texts were embedded so far
+	Requests atomic.Int64                // successful ones so far
+	Texts    atomic.Int64                // embedded texts so far
 	Vector   func(text string) []float64 // Optional. Replaces the hashing.
 }
 
@@ -55,7 +55,7 @@ func (e *Embedder) hash(text string) []float64 {
 		_, _ = h.Write([]byte(w))
 		v[h.Sum32()%uint32(e.Dim)]++
 	}
-	v[0] += 1e-3 // no text is the zero vector
+	v[0] += 1e-3 // keeps every text off the zero vector
 	return v
 }
 

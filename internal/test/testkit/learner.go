@@ -24,7 +24,7 @@ type object = map[string]any
 //	FACT text             a statement about the user, for personal memory
 //
 // It judges everything good, and finds no duplicates. It answers by the first tool that it
-// is given.
+// is offered.
 func Learn(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 	if len(opts.Tools) == 0 {
 		return schema.AssistantMessage("Give me a tool to answer by.", nil), nil
@@ -64,7 +64,8 @@ func experiences(material string) []object {
 	return out
 }
 
-// numbered says the same of each line of the material that has a noun and a number alone.
+// numbered returns the same answer for each line of the material that is only a noun and
+// a number.
 func numbered(material, noun string, same object) []object {
 	out := []object{}
 	for line := range strings.Lines(material) {

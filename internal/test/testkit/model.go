@@ -64,7 +64,7 @@ func Fail(err error) Reply {
 	return func(context.Context, []*schema.Message, *model.Options) (*schema.Message, error) { return nil, err }
 }
 
-// copied returns copies of messages, which nobody changes later.
+// copied returns copies of messages, which stay as they are.
 func copied(messages []*schema.Message) []*schema.Message {
 	out := make([]*schema.Message, len(messages))
 	for i, m := range messages {
@@ -83,7 +83,7 @@ func (c *Chat) Sent() [][]*schema.Message {
 }
 
 // Calls returns the inputs of all calls so far, as they were at the time, with the notes as
-// messages of their own. Replies are given the same.
+// messages of their own. Replies get the same.
 func (c *Chat) Calls() [][]*schema.Message {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
@@ -112,8 +112,8 @@ func (c *Chat) Asked(tool string) (calls int) {
 	return calls
 }
 
-// answer reports the call, and its failure. What it returns is yet to be reported with the
-// context that it returns.
+// answer reports the call, and its failure. The caller reports the answer, with the
+// returned context.
 func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Option) (context.Context, *schema.Message, error) {
 	ctx = callbacks.EnsureRunInfo(ctx, c.GetType(), components.ComponentOfChatModel)
 	ctx = callbacks.OnStart(ctx, in)

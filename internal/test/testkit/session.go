@@ -31,8 +31,8 @@ func Entries(t require.TestingT, sessions store.Sessions, s backends.Scope) []st
 	}
 }
 
-// Logged returns what a scope's session says, as [Line] shows it, without the marks that
-// end turns. It checks that nothing of memory's own is in the log.
+// Logged returns the log of a scope's session, as [Line] shows it, without the marks that
+// end turns. It checks that the log is free of memory's own texts.
 func Logged(t testing.TB, sessions store.Sessions, s backends.Scope) []string {
 	t.Helper()
 	var out []string
@@ -77,7 +77,7 @@ func Notes(messages []*schema.Message) (n int) {
 	return n
 }
 
-// Shown is what a model was shown, without system messages and notes.
+// Shown are the messages that a model was shown, without system messages and notes.
 func Shown(messages []*schema.Message) []string {
 	var out []string
 	for _, m := range messages {
@@ -88,8 +88,8 @@ func Shown(messages []*schema.Message) []string {
 	return out
 }
 
-// Conversation leaves the messages that were said: no system message, none of memory's
-// own, and no placeholder for the result of a call that was interrupted.
+// Conversation leaves the messages that were said. It drops system messages, memory's own
+// messages, and placeholders for the result of an interrupted call.
 func Conversation(messages []*schema.Message) []*schema.Message {
 	var out []*schema.Message
 	for _, m := range messages {
@@ -101,7 +101,7 @@ func Conversation(messages []*schema.Message) []*schema.Message {
 	return out
 }
 
-// Drawn returns chance that a property test draws, and shrinks.
+// Drawn returns a source of chance that a property test draws, and shrinks.
 func Drawn(t *rapid.T) transcript.Source {
 	return func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
 }

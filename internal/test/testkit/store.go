@@ -19,13 +19,13 @@ type StoreCall struct {
 	Lost   bool   // set by Fails: the call is carried out, and its answer lost
 	// Arg is the argument of Append, Read, Update and List; else nil.
 	Arg any
-	// Before and After may be set by Fails: they are called before the call is carried
-	// out, if it is, and after it, without a lock: they may wait, and call the store.
+	// Before and After may be set by Fails. They are called before and after the call, if
+	// it is carried out. They hold no lock, so they may wait, and call the store.
 	Before, After func()
 }
 
-// Store is a store whose calls are counted, and fail as a test says. It is safe for
-// concurrent use.
+// Store is a store that counts its calls, and lets them fail as a test says. It is safe
+// for concurrent use.
 type Store struct {
 	store.Store
 
@@ -37,16 +37,16 @@ type Store struct {
 // Spy returns a store that hands its calls on to s.
 func Spy(s store.Store) *Store { return &Store{Store: s} }
 
-// Arm counts anew, and from now on has each call fail with the error that fails returns
-// for it; nil lets it through. With StoreCall.Lost set the call is carried out first. fails
-// may be nil: then none fails.
+// Arm counts anew. From now on each call fails with the error that fails returns for it;
+// nil lets it through. With StoreCall.Lost set the call is carried out first. A nil fails
+// lets every call through.
 func (s *Store) Arm(fails func(*StoreCall) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls, s.fails = nil, fails
 }
 
-// FailOn has every call of the methods fail with err.
+// FailOn lets every call of the methods fail with err.
 func (s *Store) FailOn(err error, methods ...string) {
 	s.Arm(func(c *StoreCall) error {
 		if slices.Contains(methods, c.Method) {

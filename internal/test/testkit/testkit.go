@@ -1,10 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testkit has what tests share, and needs no network: chat models that follow a
-// script or learn by marks, an embedder that hashes words, a clock that is set, stores, of
-// which one counts its calls and has them fail, checkpoints in a folder, and child
-// processes. What is specific to Redis stands in testredis, with the faults of a network.
+// Package testkit has the common parts of tests, which need no network: chat models that follow a
+// script or learn by marks, an embedder that hashes words, a clock that is set, checkpoints in a
+// folder, and child processes. It has stores, and one that counts its calls and lets them fail.
+// Package testredis has the parts for Redis, with the faults of a network.
 package testkit
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
-// must returns what a call returned that must succeed.
+// must returns the result of a call that must succeed.
 func must[T any](v T, err error) func(t require.TestingT) T {
 	return func(t require.TestingT) T {
 		require.NoError(t, err)
@@ -86,8 +86,8 @@ func File(t testing.TB, path string, options ...func(*sqlitestore.Config)) *sqli
 	return s
 }
 
-// Redis returns a store that is closed with the test and logs nothing: on c, or on an
-// imitation of a server if c is nil.
+// Redis returns a silent store that is closed with the test: on c, or on an imitation of
+// a server if c is nil.
 func Redis(t testing.TB, c redis.UniversalClient, options ...func(*redisstore.Config)) *redisstore.Store {
 	t.Helper()
 	if c == nil {
@@ -103,8 +103,8 @@ func Redis(t testing.TB, c redis.UniversalClient, options ...func(*redisstore.Co
 	return s
 }
 
-// EachStore runs a test on SQLite and on an imitation of Redis, with the clock that the
-// store goes by.
+// EachStore runs a test on SQLite and on an imitation of Redis, with the store's own
+// clock.
 func EachStore(t *testing.T, test func(t *testing.T, db store.Store, clock *Clock)) {
 	t.Run("sqlite", func(t *testing.T) {
 		clock := NewClock()
@@ -125,7 +125,7 @@ func User(texts ...string) []backends.Message {
 	return out
 }
 
-// Turn returns what a user said and what the assistant answered.
+// Turn returns a user's question and the assistant's answer.
 func Turn(question, answer string) []*schema.Message {
 	return []*schema.Message{schema.UserMessage(question), schema.AssistantMessage(answer, nil)}
 }

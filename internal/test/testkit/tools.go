@@ -68,7 +68,7 @@ func Page(n, words int) string {
 }
 
 // ReadPages returns a script of a model that reads pages one after the other and then
-// goes on, and what is said by it and by the tool, as [Line] shows it.
+// goes on. said are the texts of the model and of the tool, as [Line] shows them.
 func ReadPages(from, upto, words int, then ...Reply) (script []Reply, said []string) {
 	for n := from; n < upto; n++ {
 		script = append(script, Call(fmt.Sprint("c", n), "read", fmt.Sprintf(`{"n":%d}`, n)))
@@ -77,7 +77,7 @@ func ReadPages(from, upto, words int, then ...Reply) (script []Reply, said []str
 	return append(script, then...), said
 }
 
-// PageRead returns the messages by which page n is read.
+// PageRead returns the messages of one reading of page n.
 func PageRead(n, words int) []*schema.Message {
 	id := fmt.Sprint("c", n)
 	call := schema.ToolCall{ID: id, Type: "function", Function: schema.FunctionCall{Name: "read", Arguments: fmt.Sprintf(`{"n":%d}`, n)}}
@@ -97,7 +97,7 @@ func ByName(t testing.TB, tools []tool.BaseTool) map[string]tool.InvokableTool {
 	return out
 }
 
-// Use calls a tool with arguments, JSON or what becomes it, and returns its answer. An
+// Use calls a tool with arguments, JSON or a value for it, and returns its answer. An
 // error, which would end an agent's run, fails the test.
 func Use(t testing.TB, ctx context.Context, b tool.BaseTool, arguments any) string {
 	t.Helper()
@@ -111,10 +111,10 @@ func Use(t testing.TB, ctx context.Context, b tool.BaseTool, arguments any) stri
 // Grove builds trees of agents for one turn, and keeps the models in them.
 type Grove struct {
 	T     testing.TB
-	Enter func(cfg *adk.ChatModelAgentConfig)                           // lets memory into each agent; nil: not
-	Wrap  func(m model.ToolCallingChatModel) model.ToolCallingChatModel // of agents without a place for that; nil: not
-	Work  []Reply                                                       // what an agent at work does before it answers
-	Done  []string                                                      // and what is said by that
+	Enter func(cfg *adk.ChatModelAgentConfig)                           // lets memory into each agent; nil: without memory
+	Wrap  func(m model.ToolCallingChatModel) model.ToolCallingChatModel // of agents without a place for memory; nil: as it is
+	Work  []Reply                                                       // the work of an agent before its answer
+	Done  []string                                                      // and the texts of that work
 	Tools []tool.BaseTool
 
 	Models []*Chat
@@ -135,7 +135,7 @@ func (g *Grove) model(script ...Reply) *Chat {
 	return m
 }
 
-// wrapped is a model of an agent that takes no middleware.
+// wrapped is a model of an agent that has no middleware.
 func (g *Grove) wrapped(script ...Reply) model.ToolCallingChatModel {
 	if g.Wrap == nil {
 		return g.model(script...)
@@ -153,7 +153,7 @@ func (g *Grove) work(then ...string) []Reply {
 
 func (g *Grove) done(then ...string) []string { return append(slices.Clone(g.Done), then...) }
 
-// Trees are Eino's prebuilt trees, with what is said in a turn of each.
+// Trees are Eino's prebuilt trees, with the texts of a turn of each.
 var Trees = map[string]func(g *Grove) (adk.Agent, []string){
 	"sequential": func(g *Grove) (adk.Agent, []string) {
 		a := must(adk.NewSequentialAgent(context.Background(), &adk.SequentialAgentConfig{Name: "seq", Description: "d",

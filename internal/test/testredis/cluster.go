@@ -20,9 +20,9 @@ type Cluster struct {
 	Servers []*Server // each with an equal share of the slots, in order
 }
 
-// StartCluster starts that many masters, splits the slots between them, and waits
-// until all agree, which takes two to three seconds: a node lets that pass before it serves.
-// A dead node is noticed after about one second.
+// StartCluster starts that many masters, splits the slots between them, and waits until all
+// agree. This takes two to three seconds, which a node lets pass before it serves. The
+// others notice a dead node after about one second.
 func (f Flavour) StartCluster(t testing.TB, masters int) *Cluster {
 	t.Helper()
 	c := &Cluster{}
@@ -30,7 +30,7 @@ func (f Flavour) StartCluster(t testing.TB, masters int) *Cluster {
 		s := f.Start(t, nodeArgs...)
 		c.Servers = append(c.Servers, s)
 		do(t, s, "set-config-epoch", i+1)
-		args := []any{"addslots"} // ADDSLOTSRANGE is for 7.0 and later
+		args := []any{"addslots"} // ADDSLOTSRANGE needs 7.0 or later
 		for slot := i * slots / masters; slot < (i+1)*slots/masters; slot++ {
 			args = append(args, slot)
 		}
@@ -54,7 +54,7 @@ func do(t testing.TB, node *Server, words ...any) string {
 }
 
 // AddReplicas starts a replica of each server, and waits until it has caught up. The
-// replicas are in the order of Servers, and not among them.
+// replicas are in the order of Servers, and stay out of that list.
 func (c *Cluster) AddReplicas(t testing.TB) []*Server {
 	t.Helper()
 	replicas := make([]*Server, len(c.Servers))
@@ -97,8 +97,8 @@ func (c *Cluster) AwaitOK(t testing.TB) {
 	}
 }
 
-// Client returns a client that the test closes at its end. It has go-redis' own
-// settings, but for what opts change.
+// Client returns a client that the test closes at its end. It has go-redis' own settings,
+// except the ones that opts change.
 func (c *Cluster) Client(t testing.TB, opts ...func(*redis.ClusterOptions)) *redis.ClusterClient {
 	t.Helper()
 	o := &redis.ClusterOptions{ContextTimeoutEnabled: true}

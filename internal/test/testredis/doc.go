@@ -8,8 +8,8 @@
 // # Which servers
 //
 // The environment names them, space-separated, name=program. On Debian and Ubuntu one
-// line runs all tests on all servers that the project supports; as root it installs
-// those that are missing, in a minute, the newer ones in the user's cache folder:
+// line runs all tests on all servers that the project supports. As root it installs the
+// missing ones, in a minute, the newer ones in the user's cache folder:
 //
 //	EINOMEM_REDIS_SERVERS=$(.ci/servers) go test ./...
 //
@@ -17,11 +17,10 @@
 //
 //	EINOMEM_REDIS_SERVERS="redis8=/opt/redis8/bin/redis-server valkey8=$HOME/valkey8.sh" go test ./...
 //
-// When the variable is not set, the redis-server and the valkey-server of the PATH
-// serve; when it is set and empty, none does, and tests that need one are skipped with a
-// line that go test -v shows. A program may be a script that sets things up, as long as
-// it ends in exec, so that the server keeps the script's process id. A name is only
-// the subtest's name.
+// If the variable is unset, the redis-server and the valkey-server of the PATH serve. If
+// it is set and empty, tests that need a server are skipped with a line that go test -v
+// shows. A program may be a script that sets things up, as long as it ends in exec, so
+// that the server keeps the script's process id. A name is only the subtest's name.
 //
 // # Which tests
 //
@@ -31,9 +30,9 @@
 //
 // # Faults
 //
-// A [Network] breaks connections on purpose: it resets, refuses and delays them,
-// cuts them in the middle of what they carry, and loses replies to commands that the
-// server has carried out, which leaves a client with an unknown outcome:
+// A [Network] breaks connections on purpose: it resets, refuses and delays them, and cuts
+// them in the middle of their data. It also loses replies to commands that the server has
+// carried out, which leaves a client with an unknown outcome:
 //
 //	var network testredis.Network
 //	client := redis.NewClient(&redis.Options{Addr: server.Addr, Dialer: network.Dial})
@@ -41,5 +40,6 @@
 //
 // A server that hangs is a [Server.Freeze].
 //
-// [Hook] fails the commands of one client, before they are sent or after they were answered.
+// [Hook] lets the commands of one client fail, before they are sent or after they were
+// answered.
 package testredis

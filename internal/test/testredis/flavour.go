@@ -20,12 +20,12 @@ const envServers = "EINOMEM_REDIS_SERVERS"
 // Flavour is a server program that tests can start.
 type Flavour struct {
 	Name    string // as in the environment variable: redis7, valkey8
-	Program string // its path, or that of a script that ends in exec
+	Program string // its path, or the path of a script that ends in exec
 }
 
-// Flavours returns the servers that tests can start here: those that
-// EINOMEM_REDIS_SERVERS names, else redis-server and valkey-server if they are on
-// the PATH. There may be none.
+// Flavours returns the servers that tests can start here: the ones in
+// EINOMEM_REDIS_SERVERS, else redis-server and valkey-server if they are on the PATH. The
+// list may be empty.
 func Flavours() []Flavour {
 	servers, named := os.LookupEnv(envServers)
 	if !named {
@@ -50,7 +50,7 @@ func Flavours() []Flavour {
 const howToGet = "needs a server: " + envServers + `=$(.ci/servers) installs and names some, ` +
 	envServers + `="redis8=/path/to/redis-server" names yours; see internal/test/testredis`
 
-// Need returns the first server, and skips the test when there is none.
+// Need returns the first server, or skips the test if there is none.
 func Need(t testing.TB) Flavour {
 	t.Helper()
 	all := Flavours()
@@ -60,12 +60,12 @@ func Need(t testing.TB) Flavour {
 	return all[0]
 }
 
-// Each runs f as subtests: "miniredis" on an in-process imitation, then each of
-// [Flavours] by its name, then "cluster" on three masters of the first one. With
-// -short it runs the first two only. Without any server one subtest is skipped, with the reason.
+// Each runs f as subtests: "miniredis" on an in-process imitation, then each of [Flavours] by
+// its name, then "cluster" on three masters of the first one. With -short it runs the first two
+// only. Without any server one subtest is skipped, with the reason.
 //
-// open returns another client of the subtest's one server, which is closed when its
-// t ends. Nothing is flushed between: what shares a server uses names of its own.
+// open returns another client of the subtest's one server, which is closed when its t
+// ends. Data stays between subtests: tests that share a server use names of their own.
 func Each(t *testing.T, f func(t *testing.T, open func(t testing.TB) redis.UniversalClient)) {
 	t.Helper()
 	t.Run("miniredis", func(t *testing.T) {

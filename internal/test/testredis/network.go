@@ -19,24 +19,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Network carries what clients and servers send to each other, but for the faults that are
+// Network carries the traffic between clients and servers, apart from the faults that are
 // set. Its zero value has none, and it is safe for use by multiple goroutines.
 type Network struct {
 	mu     sync.Mutex
-	conns  map[*conn]struct{} // those that stand
+	conns  map[*conn]struct{} // the open ones
 	dialed uint64             // connections so far
-	cuts   int                // of them, those that faults have reset
+	cuts   int                // connections that faults have reset
 
-	addr   string // where new connections go; empty: where the client wants
+	addr   string // the target of new connections; empty: the client's own
 	refuse bool
 	delay  time.Duration
 	seed   uint64   // of the random cuts
-	mean   int64    // bytes between them; zero: none
+	mean   int64    // bytes between them; zero: no cuts
 	lose   int      // replies to lose
 	of     []string // the commands whose replies to lose; empty: any
 }
 
-// set changes what the mutex guards.
+// set changes the fields that the mutex guards.
 func (n *Network) set(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,7 +75,7 @@ func (n *Network) Client(t testing.TB, s *Server) *redis.Client {
 	return s.Client(t, func(o *redis.Options) {
 		o.Dialer, o.MaxRetries, o.DialerRetries = n.Dial, -1, 1
 		o.ReadTimeout, o.WriteTimeout = time.Minute, time.Minute
-		o.PoolSize = 1 << 12 // after so many refused connections go-redis pauses, also when the server is back
+		o.PoolSize = 1 << 12 // after so many refused connections go-redis pauses, even when the server is back
 	})
 }
 
@@ -86,10 +86,10 @@ func (n *Network) Redirect(addr string) {
 	n.CutAll()
 }
 
-// Cuts returns how many connections the network has reset, those refused included.
+// Cuts returns how many connections the network has reset, refused ones included.
 func (n *Network) Cuts() (cuts int) { n.set(func() { cuts = n.cuts }); return cuts }
 
-// CutAll resets all connections that stand.
+// CutAll resets all open connections.
 func (n *Network) CutAll() {
 	n.set(func() {
 		for c := range n.conns {
@@ -98,8 +98,8 @@ func (n *Network) CutAll() {
 	})
 }
 
-// Refuse resets all connections, and new ones as soon as they are made. Without on, it lets
-// new ones stand again.
+// Refuse resets all connections, and new ones as soon as they are made. With on false it
+// lets new ones stand again.
 func (n *Network) Refuse(on bool) {
 	n.set(func() { n.refuse = on })
 	if on {
@@ -111,11 +111,10 @@ func (n *Network) Refuse(on bool) {
 // takes twice as much longer. Zero ends it.
 func (n *Network) Delay(d time.Duration) { n.set(func() { n.delay = d }) }
 
-// CutRandomly resets each connection, those that stand and new ones, after a random
-// number of bytes in both directions together, meanBytes on average and more often
-// small. It depends on the seed and on how many connections came before. A mean of zero
-// ends it. A connection that is to be of any use must live through its set-up, of a few
-// hundred bytes.
+// CutRandomly resets each connection, open and new ones, after a random number of bytes
+// in both directions together, meanBytes on average and more often small. It depends on
+// the seed and on how many connections came before. A mean of zero ends it. A useful
+// connection must live through its set-up, of a few hundred bytes.
 func (n *Network) CutRandomly(seed uint64, meanBytes int64) {
 	n.set(func() {
 		n.seed, n.mean = seed, meanBytes
@@ -125,11 +124,11 @@ func (n *Network) CutRandomly(seed uint64, meanBytes int64) {
 	})
 }
 
-// LoseReplies drops the next replies to those commands ("evalsha", "set"), whatever
-// their case, and resets their connections: each command has been carried out, and its client
-// does not know. Of a pipeline, the first command counts, and it alone has surely been
-// carried out. Without commands it loses the replies to any, but for PING and those
-// that set up a connection.
+// LoseReplies drops the next replies to those commands ("evalsha", "set"), in any case, and
+// resets their connections: each command has been carried out, and its client is left in
+// doubt. In a pipeline the first command counts, and it alone has surely been carried out.
+// With an empty list it loses the replies to any command except PING and the ones that set up
+// a connection.
 func (n *Network) LoseReplies(replies int, commands ...string) {
 	n.set(func() { n.lose, n.of = replies, commands })
 }
@@ -137,7 +136,7 @@ func (n *Network) LoseReplies(replies int, commands ...string) {
 // setUp are the commands by which clients set up a connection or learn who serves what.
 var setUp = []string{"auth", "client", "cluster", "command", "hello", "ping", "readonly", "readwrite", "select"}
 
-// loses reports whether the reply to a command is lost. The mutex is held.
+// loses reports whether the reply to a command is lost. The caller holds the mutex.
 func (n *Network) loses(command string) bool {
 	if n.lose <= 0 {
 		return false
@@ -154,12 +153,12 @@ type conn struct {
 	net *Network
 
 	left    int64  // bytes until a random cut
-	command string // what the server is to reply to
-	waiting bool   // for the first piece of that reply
+	command string // the command that the server replies to
+	waiting bool   // for the first piece of its reply
 	cut     bool
 }
 
-// draw decides after how many bytes the connection is cut. The mutex is held.
+// draw decides after how many bytes the connection is cut. The caller holds the mutex.
 func (c *conn) draw() {
 	n := c.net
 	n.dialed++
@@ -169,7 +168,7 @@ func (c *conn) draw() {
 	}
 }
 
-// reset cuts the connection. The mutex is held.
+// reset cuts the connection. The caller holds the mutex.
 func (c *conn) reset() {
 	if _, stands := c.net.conns[c]; !stands {
 		return
@@ -177,13 +176,13 @@ func (c *conn) reset() {
 	delete(c.net.conns, c)
 	c.net.cuts++
 	c.cut = true
-	_ = c.SetLinger(0) // the server reads an error, not an end
+	_ = c.SetLinger(0) // the server reads an error instead of an end
 	_ = c.TCPConn.Close()
 }
 
-// pass holds a piece back, and returns how much of it goes through. Clients wait for the
-// replies to what they sent before they send more on the same connection: a reply is to
-// the command that the last request began with.
+// pass holds a piece back, and returns how much of it goes through. Clients wait for all
+// replies on a connection before they send more there: a reply belongs to the command
+// that the last request began with.
 func (c *conn) pass(reply bool, piece []byte) (pass int) {
 	var delay time.Duration
 	c.net.set(func() { delay = c.net.delay })
@@ -203,8 +202,8 @@ func (c *conn) pass(reply bool, piece []byte) (pass int) {
 	return pass
 }
 
-// end returns the error of a piece of which so much went through. One that did not
-// wholly do so ends the connection.
+// end returns the error of a piece that went through in part or wholly. A part ends the
+// connection.
 func (c *conn) end(operation string, whole bool, err error) error {
 	c.net.set(func() {
 		if !whole {
@@ -240,7 +239,7 @@ func (c *conn) Close() error {
 }
 
 // commandName returns the name of the first command of a piece of the Redis protocol, in lower
-// case, or nothing for what is not the beginning of a command: *2\r\n$3\r\nGET\r\n…
+// case. It is empty for a piece that begins otherwise than *2\r\n$3\r\nGET\r\n…
 func commandName(piece []byte) string {
 	lines := strings.SplitN(string(piece[:min(len(piece), 128)]), "\r\n", 4)
 	if len(lines) < 4 || !strings.HasPrefix(lines[0], "*") || !strings.HasPrefix(lines[1], "$") {

@@ -21,32 +21,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Server is a server that belongs to one test, which stops it at its end. Its
-// methods are for one goroutine; those that fail, fail the test.
+// Server is a server of one test, which stops it at its end. Its methods are for one
+// goroutine; a failing method fails the test.
 type Server struct {
 	Addr string // host:port, of the loopback
 
 	t       testing.TB
 	flavour Flavour
 	port    int
-	dir     string // where it runs and keeps its files
+	dir     string // its working folder, with its files
 	args    []string
 
 	proc *os.Process   // the last one
 	done chan struct{} // closed when it has ended
 }
 
-// Ports are taken from below the range that systems give to outgoing connections,
-// so that a server that comes back finds its port free; a cluster's nodes also
-// listen ten thousand ports above.
+// Ports lie below the range that systems give to outgoing connections, so a server that
+// comes back finds its port free. A cluster's nodes also listen ten thousand ports above.
 const (
 	lowestPort = 11000
 	busOffset  = 10000
 )
 
-// Start starts a server and waits until it answers. It keeps nothing on disk unless
-// args ask for it: "--appendonly", "yes". A password that args set ("--requirepass",
-// "secret") is used by Client. When the test fails, the server's log is printed.
+// Start starts a server and waits until it answers. It keeps data on disk only if args
+// ask for it: "--appendonly", "yes". Client uses a password that args set
+// ("--requirepass", "secret"). When the test fails, the server's log is printed.
 func (f Flavour) Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	var err error
@@ -54,7 +53,7 @@ func (f Flavour) Start(t testing.TB, args ...string) *Server {
 		s := &Server{t: t, flavour: f, port: lowestPort + rand.IntN(busOffset), dir: t.TempDir()}
 		s.Addr = fmt.Sprint("127.0.0.1:", s.port)
 		s.args = append([]string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-			"--repl-diskless-sync-delay", "0"}, args...) // of a name that is there twice the last counts
+			"--repl-diskless-sync-delay", "0"}, args...) // the last one of a repeated name counts
 		if err = s.run(); err == nil {
 			t.Cleanup(s.cleanup)
 			return s
@@ -65,11 +64,11 @@ func (f Flavour) Start(t testing.TB, args ...string) *Server {
 	return nil
 }
 
-// dieWithUs has Linux kill what it executes when the thread that started it ends.
+// dieWithUs makes Linux kill the program when the thread that started it ends.
 var dieWithUs = []string{"setpriv", "--pdeathsig", "KILL"}
 
 const (
-	patience = 30 * time.Second // for what a server does by itself, on a busy machine
+	patience = 30 * time.Second // for a server's own work, on a busy machine
 	glance   = 10 * time.Millisecond
 )
 
@@ -131,7 +130,7 @@ func (s *Server) ended() bool {
 	}
 }
 
-// answers reports whether the process itself answers at the server's address, and has
+// answers returns nil once the process itself answers at the server's address, and has
 // loaded its data.
 func (s *Server) answers(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.Addr) // go-redis logs refused connections
@@ -158,7 +157,7 @@ func (s *Server) cleanup() {
 	}
 }
 
-// log returns the end of what the server printed.
+// log returns the end of the server's output.
 func (s *Server) log() string {
 	const most = 8 << 10
 	log, _ := os.ReadFile(s.logFile())
@@ -167,15 +166,15 @@ func (s *Server) log() string {
 
 func (s *Server) logFile() string { return filepath.Join(s.dir, "server.log") }
 
-// Kill kills the server and waits until it is gone, frozen or not. One that is
+// Kill kills the server and waits until it is gone, frozen or running. A server that is
 // gone already stays so.
 func (s *Server) Kill() {
 	_ = s.proc.Kill() // an error means that it is gone
 	<-s.done
 }
 
-// Restart kills the server if it runs, starts it with the same port and folder, and
-// waits until it has loaded what it kept and answers.
+// Restart kills the server if it runs, starts it with the same port and folder, and waits
+// until it has loaded its data and answers.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -183,13 +182,13 @@ func (s *Server) Restart() {
 	require.NoError(s.t, err, "restart %s at %s\n%s", s.flavour.Name, s.Addr, s.log())
 }
 
-// Freeze halts the server: connections stand, nothing is answered.
+// Freeze halts the server: connections stand, and answers stop.
 func (s *Server) Freeze() { s.t.Helper(); s.signal("STOP") }
 
 // Thaw lets a frozen server go on.
 func (s *Server) Thaw() { s.t.Helper(); s.signal("CONT") }
 
-// signal sends a signal by its name: not every system that Go knows has them.
+// signal sends a signal by its name: some systems that Go knows lack them.
 func (s *Server) signal(name string) {
 	s.t.Helper()
 	command := fmt.Sprint("kill -", name, " ", s.proc.Pid)
@@ -226,8 +225,8 @@ func (s *Server) password() string {
 	return ""
 }
 
-// Client returns a client that the test closes at its end. It has go-redis' own
-// settings, but for what opts change.
+// Client returns a client that the test closes at its end. It has go-redis' own settings,
+// except the ones that opts change.
 func (s *Server) Client(t testing.TB, opts ...func(*redis.Options)) *redis.Client {
 	t.Helper()
 	o := &redis.Options{Addr: s.Addr, Password: s.password(), ContextTimeoutEnabled: true}
@@ -239,9 +238,8 @@ func (s *Server) Client(t testing.TB, opts ...func(*redis.Options)) *redis.Clien
 	return c
 }
 
-// Hook stands around each command or pipeline of a client: it sends what it is given, a
-// command or those of the pipeline, or does not, and its error takes the place of their own.
-// Give it to the client's AddHook.
+// Hook stands around each command or pipeline of a client. It sends the commands, or skips
+// them, and its error takes the place of their own. Give it to the client's AddHook.
 type Hook func(cmds []redis.Cmder, send func() error) error
 
 // DialHook implements redis.Hook.

@@ -22,8 +22,8 @@ import (
 //   - Anthropic: the user begins, and no text is blank
 //     (https://platform.claude.com/docs/en/api/messages).
 //
-// An id may come again where all calls before it are answered: clients give ids that are
-// unique where a provider wants that.
+// An id may come again where all calls before it are answered: clients give unique ids
+// where a provider wants that.
 func Check(messages []*schema.Message) error {
 	c := &checker{}
 	for i, m := range messages {
@@ -43,7 +43,7 @@ func Check(messages []*schema.Message) error {
 // checker reads a list.
 type checker struct {
 	begun bool
-	open  map[string]bool // the calls of the last message but for results, whether they wait for one
+	open  map[string]bool // the calls of the last message before the results, and whether each waits for one
 }
 
 func (c *checker) message(m *schema.Message) error {
@@ -99,9 +99,8 @@ func (c *checker) answered() error {
 	return nil
 }
 
-// checkParts checks the parts of a message as Eino's clients send them: those of a user
-// and those that an assistant made cannot change places, and a message has parts or a
-// content.
+// checkParts checks the parts of a message as Eino's clients send them. A user's parts
+// and an assistant's parts cannot change places, and a message has parts or a content.
 func checkParts(m *schema.Message) error {
 	switch {
 	case len(m.UserInputMultiContent) > 0 && m.Role != schema.User, len(m.AssistantGenMultiContent) > 0 && m.Role != schema.Assistant:

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package transcript makes up conversations for tests and benchmarks, and reports whether a
-// list of messages is one that a model's provider takes.
+// model's provider takes a list of messages.
 //
 // [New] makes a conversation of any [Shape] from a [Source] of chance: a seed, or a
-// property test that shrinks what fails (testkit.Drawn). [Check] refuses lists
-// that providers refuse. [WordsOf] returns what a list says, so that a test can name what
-// is missing from another.
+// property test that shrinks failures (testkit.Drawn). [Check] refuses the lists that
+// providers refuse. [WordsOf] returns the words of a list, so a test can name the words
+// that another list lacks.
 package transcript
 
 import (
@@ -22,29 +22,29 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// Source is chance: what a conversation is made of is drawn from it. It returns a number
-// from 0 to n-1, of an n above 0, and need not be safe for concurrent use.
+// Source is the chance that a conversation is drawn from. It returns a number from 0 to
+// n-1, for an n above 0. It is for one goroutine.
 type Source func(n int) int
 
 // Seed returns chance that a number determines.
 func Seed(seed uint64) Source { return rand.New(rand.NewPCG(seed, seed)).IntN }
 
-// oneIn reports a chance of one in n. The likely outcome is that of a 0, which
-// property tests shrink to.
+// oneIn reports a chance of one in n. A 0 gives the likely outcome, which property tests
+// shrink to.
 func oneIn(s Source, n int) bool { return s(n) == n-1 }
 
-// Shape says what conversations [New] makes. The zero value makes short ones of every
+// Shape describes the conversations of [New]. The zero value makes short ones of every
 // sort that providers take.
 type Shape struct {
-	Rounds int // the most rounds, each of a user's message and what answers it. Defaults to 6.
+	Rounds int // the most rounds, each of a user's message and its answers. Defaults to 6.
 	Tokens int // about the most tokens of one text. Defaults to 4000.
 
-	// Plain leaves out everything but texts and calls: media, reasoning, notes of
-	// memory, core messages.
+	// Plain keeps only texts and calls. It leaves out media, reasoning, notes of memory
+	// and core messages.
 	Plain bool
-	// Broken damages some: calls without results, at the end and before, results without
-	// a call, given twice, or given after something else was said, calls that share an id
-	// or have none, messages that are nil, blank, or of an unknown role.
+	// Broken damages some. Calls lack results, at the end and before. Results lack a
+	// call, come twice, or come after something else was said. Calls share an id or have
+	// none. Messages are nil, blank, or of an unknown role.
 	Broken bool
 	// Logged loads some from a session's log: the messages carry their places in it, and
 	// the oldest of them may have left the context for a placeholder.
@@ -55,9 +55,9 @@ type Shape struct {
 type History struct {
 	// Messages is the context as an agent has it, before it calls a model.
 	Messages []*schema.Message
-	// Log is what the session's log holds, each message with its marks: the one at index
-	// i has sequence number i+1. Those of Messages that carry a number are among them.
-	// Nil when nothing was logged.
+	// Log is the session's log, each message with its marks: the message at index i has
+	// sequence number i+1. It includes every message of Messages with a number. Nil
+	// without a log.
 	Log []*schema.Message
 }
 
@@ -101,10 +101,10 @@ func New(src Source, shape *Shape) *History {
 	return h
 }
 
-// log adds to the log what it keeps of a round, numbered, and returns that.
+// log adds the lasting messages of a round to the log, numbered, and returns them.
 func (h *History) log(r int, round []*schema.Message) (kept []*schema.Message) {
 	for _, m := range round {
-		// Notes, and what has no content, a log does not keep.
+		// A log drops notes and messages without content.
 		if m == nil || einox.IsNote(m) || m.Role == schema.System {
 			continue
 		}
@@ -126,7 +126,7 @@ type writer struct {
 
 func newWriter(src Source) *writer { return &writer{texts: texts{src: src}} }
 
-// head returns what stands in front of the conversation.
+// head returns the messages in front of the conversation.
 func (w *writer) head() []*schema.Message {
 	var out []*schema.Message
 	for range []int{1, 0, 1, 3}[w.src(4)] {
@@ -141,8 +141,8 @@ func (w *writer) head() []*schema.Message {
 	return out
 }
 
-// round makes a user's message up, and what answers it. The last round may still be
-// running: its end is then the user's message, or the results of tools.
+// round makes a user's message up, and its answers. The last round may still be running:
+// it then ends with the user's message, or with the results of tools.
 func (w *writer) round(r int, last bool) []*schema.Message {
 	var out []*schema.Message
 	if !w.shape.Plain && oneIn(w.src, 4) {
@@ -196,7 +196,7 @@ func (w *writer) withPicture() *schema.Message {
 	return m
 }
 
-// think gives a message what a provider adds to it.
+// think gives a message the additions of a provider.
 func (w *writer) think(m *schema.Message) {
 	if !w.shape.Plain && oneIn(w.src, 3) {
 		m.ReasoningContent = w.short()
@@ -232,7 +232,7 @@ func (w *writer) exchange(r, e int) []*schema.Message {
 	return out
 }
 
-// tools are made-up tools. The last is an agent, whose result reports what it did.
+// tools are made-up tools. The last is an agent; its result reports its work.
 var tools = []string{"search", "read_file", "run_shell", "query_weather", "research_agent"}
 
 func (w *writer) call(r, e, c int) schema.ToolCall {
@@ -270,7 +270,7 @@ func (w *writer) damage(round []*schema.Message) []*schema.Message {
 	calls, called := w.any(round, func(m *schema.Message) bool { return len(m.ToolCalls) > 0 })
 	result, answered := w.any(round, func(m *schema.Message) bool { return m.Role == schema.Tool })
 	switch n := w.src(12); {
-	case n == 3 && called: // the round ends after calls, of which some may be answered
+	case n == 3 && called: // the round ends after calls, and some may be answered
 		return round[:calls+1+w.src(len(round[calls].ToolCalls))]
 	case n == 4 && answered: // a result is lost
 		return slices.Delete(round, result, result+1)
@@ -304,7 +304,7 @@ func (w *writer) damage(round []*schema.Message) []*schema.Message {
 	return round
 }
 
-// any returns the place of one of the messages that are so, by chance.
+// any returns the place of a random message for which is returns true.
 func (w *writer) any(round []*schema.Message, is func(*schema.Message) bool) (at int, ok bool) {
 	var all []int
 	for i, m := range round {

@@ -7,10 +7,10 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Task makes up what an agent with tools does for long: turns of a user's message,
-// up to three exchanges, and an answer. Of the results of tools six in ten have
-// 100 to 500 tokens, three in ten up to 3,000, and one in ten up to 12,000: the
-// pages, listings and logs that agents read.
+// Task makes up the long work of an agent with tools: turns of a user's message, up to
+// three exchanges, and an answer. Six in ten tool results have 100 to 500 tokens, three
+// in ten up to 3,000, and one in ten up to 12,000: the pages, listings and logs that
+// agents read.
 func Task(src Source, turns int) [][]*schema.Message {
 	w := newWriter(src)
 	out := make([][]*schema.Message, turns)

@@ -16,8 +16,8 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// texts makes texts up. Each has words that no other text has, at its begin, in its
-// middle and at its end, so that a test notices a text that is lost.
+// texts makes texts up. Each has words of its own, at its begin, in its middle and at its
+// end, so a test notices a lost text.
 type texts struct {
 	src Source
 	n   int
@@ -61,8 +61,8 @@ const (
 	lines = 1
 )
 
-// style is a sort of text: lines, what stands between them and around all. In a line,
-// %[1]s is unique in all texts, and %[2]d a number below 50.
+// style is a sort of text: lines, the separator between them, and the frame around all.
+// In a line, %[1]s is unique in all texts, and %[2]d a number below 50.
 type style struct{ open, between, shut, line string }
 
 var styles = []style{
@@ -84,12 +84,12 @@ func (s *style) lineOf(text, line int) string {
 	return fmt.Sprintf(s.line, strconv.Itoa(text)+"x"+strconv.Itoa(line), line%50)
 }
 
-// Words are the words of texts, each with how often it stands there: runs of letters
-// and digits of any script, as they are written.
+// Words are the words of texts, each with its count: runs of letters and digits of any
+// script, as they are written.
 type Words map[string]int
 
-// WordsOf returns the words of messages: their contents, reasoning, the texts of
-// their parts, and the names and arguments of their calls. Media have none.
+// WordsOf returns the words of messages: their contents, reasoning, the texts of their
+// parts, and the names and arguments of their calls. Media have none.
 func WordsOf(messages ...*schema.Message) Words {
 	w := make(Words)
 	for _, m := range messages {
@@ -117,8 +117,8 @@ func (w Words) Add(text string) {
 	}
 }
 
-// Without returns words that w has and the others do not have at all, at most ten
-// of them: enough to see what is missing.
+// Without returns words of w that all others lack, at most ten of them: enough to see
+// what is missing.
 func (w Words) Without(others ...Words) []string {
 	var out []string
 next:
