@@ -379,7 +379,7 @@ func TestHoweverRedisFailsReMeLearnsOnce(t *testing.T) {
 		var mu sync.Mutex
 		calls := map[string]bool{} // that are recorded, or reported as lost
 		cfg := &reme.Config{Store: db, Model: testkit.New(rewording(testkit.Learn)), Verdict: reme.VerdictOf("refund", "passed")}
-		cfg.Tools.Backoff, cfg.Tools.NoRefresh = time.Millisecond, true
+		cfg.Tools.NoRefresh = true
 		cfg.OnError = func(ctx context.Context, err error) {
 			failures.Add(ctx, "reme", err)
 			if e := new(toolmem.LostError); errors.As(err, &e) {

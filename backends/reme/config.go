@@ -25,7 +25,7 @@ import (
 )
 
 // Config configures a [Backend]. [New] copies it. Task, Personal and Tools configure the kinds of
-// memory. They get their ids from here, and the language and OnError where theirs are empty.
+// memory.
 type Config struct {
 	Store store.Store // Keeps the memories and the log. Required. It stays the caller's to close.
 
@@ -90,8 +90,7 @@ type Config struct {
 	// counts turns it on. Package reflection and recall.Config.Recency use the counts. Optional.
 	CountUses bool
 
-	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
-	IDs   backends.IDSource // Optional. Makes ids of calls. Defaults to backends.NewID.
+	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
 }
 
 func (c *Config) withDefaults() (*Config, error) {
@@ -161,22 +160,13 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 // buildKinds makes the kinds of memory over the keeper and the model that they share.
 func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 	shared, limits := b.keeper.For(backends.PartitionWorkspace), ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens}
-	t := c.Task
-	t.Language = cmp.Or(t.Language, c.Language)
-	if b.task, err = task.New(t, shared, b.model, limits, c.Limits.Prompt); err != nil {
+	if b.task, err = task.New(c.Task, shared, b.model, limits, c.Limits.Prompt, c.Language); err != nil {
 		return err
 	}
-	p := c.Personal
-	p.Language = cmp.Or(p.Language, c.Language)
-	if b.personal, err = newPersonal(p, b.keeper, b.model, limits, c.Limits.Prompt); err != nil {
+	if b.personal, err = newPersonal(c.Personal, b.keeper, b.model, limits, c.Limits.Prompt, c.Language); err != nil {
 		return err
 	}
-	o := c.Tools
-	o.Language, o.IDs = cmp.Or(o.Language, c.Language), c.IDs
-	if o.OnError == nil {
-		o.OnError = c.OnError
-	}
-	if b.tools, err = tool.New(o, shared, b.model, limits, c.Limits.Prompt); err != nil {
+	if b.tools, err = tool.New(c.Tools, shared, b.model, limits, c.Limits.Prompt, c.Language, c.OnError); err != nil {
 		return err
 	}
 	b.recorder, b.stop = b.tools.NewRecorder(ctx)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/keeper"
-	"github.com/einomem/einomem/backends/store"
 )
 
 // Library reads and writes ReMe's libraries, files of one memory a line, and copies,
@@ -104,10 +103,11 @@ func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpR
 			out.LeftOut++
 		default:
 			out.Memories++
-			err = errors.Join(ctx.Err(), writeLine(lines, m, c.partition.ID, l.zone))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reme: dumping %s: memory %s: %w", c.partition, m.ID, err)
+			line, err := l.Encode(m, c.partition.ID)
+			if err = errors.Join(ctx.Err(), err); err != nil {
+				return nil, fmt.Errorf("reme: dumping %s: memory %s: %w", c.partition, m.ID, err)
+			}
+			_, _ = lines.Write(append(line, '\n')) // Flush returns its error
 		}
 	}
 	if err := lines.Flush(); err != nil {
@@ -177,28 +177,4 @@ func (l *Library) Delete(ctx context.Context, s backends.Scope) (int, error) {
 		return 0, fmt.Errorf("reme: deleting %s: %w", p, err)
 	}
 	return dropped.Records, nil
-}
-
-// Workspaces lists a page of the workspaces of a namespace, which defaults to
-// [backends.DefaultNamespace], that hold something: memories, histories of deleted ones, or the log
-// of tool calls. next is the cursor of the next page, empty on the last. A page with a next may
-// have fewer names than its limit, or none.
-func (l *Library) Workspaces(ctx context.Context, namespace string, page store.Page) (names []string, next string, err error) {
-	s, err := backends.Scope{Namespace: namespace}.Normalize()
-	if err != nil {
-		return nil, "", fmt.Errorf("reme: %w", err)
-	}
-	if s.Namespace == "" {
-		s.Namespace = backends.DefaultNamespace
-	}
-	found, err := l.keep.Store().Partitions(ctx, s.Namespace, page)
-	if err != nil {
-		return nil, "", fmt.Errorf("reme: listing the workspaces of %s: %w", s.Namespace, err)
-	}
-	for _, p := range found.Partitions {
-		if p.Kind == backends.PartitionWorkspace {
-			names = append(names, p.ID)
-		}
-	}
-	return names, found.Next, nil
 }

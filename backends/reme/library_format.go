@@ -9,15 +9,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/store/plan"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -190,29 +191,20 @@ func keepExtras(m *backends.Memory, left object) error {
 	return nil
 }
 
-// Encode returns a memory as a line of ReMe 0.2, without the newline at its end. A dump writes this
-// line, and ReMe's HTTP answers have it in a memory_list. workspace goes to workspace_id.
-func (l *Library) Encode(m *backends.Memory, workspace string) (json.RawMessage, error) {
-	var b bytes.Buffer
-	err := writeLine(&b, m, workspace, l.zone)
-	return bytes.TrimSpace(b.Bytes()), err
-}
-
 // lineOrder is the order in which ReMe writes the members of a line; others follow by name.
 var lineOrder = []string{
 	"workspace_id", "memory_id", "memory_type", "when_to_use", "content", "score", "time_created", "time_modified", "author", "metadata",
 	metaTarget, "reflection_subject", "tool_call_results",
 }
 
-// writeLine writes a memory as a line of ReMe 0.2.
-func writeLine(w io.Writer, m *backends.Memory, workspace string, in *time.Location) error {
-	metadata := maps.Clone(m.Metadata)
-	if metadata == nil {
-		metadata = map[string]any{}
-	}
+// Encode returns a memory as a line of ReMe 0.2, without the newline at its end. A dump writes this
+// line, and ReMe's HTTP answers have it in a memory_list. workspace goes to workspace_id.
+func (l *Library) Encode(m *backends.Memory, workspace string) (json.RawMessage, error) {
+	metadata := map[string]any{}
+	maps.Copy(metadata, m.Metadata)
 	line := map[string]any{
 		"workspace_id": workspace, "memory_id": m.ID, "memory_type": string(m.Kind), "when_to_use": m.WhenToUse, "content": m.Text, "score": 0.0,
-		"time_created": formatTime(m.Created, in), "time_modified": formatTime(m.Updated, in), "author": m.Origin.Author, "metadata": metadata,
+		"time_created": formatTime(m.Created, l.zone), "time_modified": formatTime(m.Updated, l.zone), "author": m.Origin.Author, "metadata": metadata,
 	}
 	for name, none := range kindMembers[m.Kind] {
 		line[name] = none
@@ -238,28 +230,15 @@ func writeLine(w io.Writer, m *backends.Memory, workspace string, in *time.Locat
 			names = append(slices.Clip(names), name)
 		}
 	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	before := byte('{')
+	var parts []string
 	for _, name := range names {
-		v, ok := line[name]
-		if !ok {
-			continue
+		if v, ok := line[name]; ok {
+			part, err := plan.Encode(name, map[string]any{name: v})
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part[1:len(part)-1])
 		}
-		out.WriteByte(before)
-		before = ','
-		if err := e.Encode(name); err != nil {
-			return err
-		}
-		out.Truncate(out.Len() - 1) // the encoder ends with a newline
-		out.WriteByte(':')
-		if err := e.Encode(v); err != nil {
-			return err
-		}
-		out.Truncate(out.Len() - 1)
 	}
-	out.WriteString("}\n")
-	_, err := w.Write(out.Bytes())
-	return err
+	return json.RawMessage("{" + strings.Join(parts, ",") + "}"), nil
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,15 @@ import (
 
 	"github.com/einomem/einomem/backends"
 )
+
+// writeLine writes a memory as a dump does.
+func writeLine(w io.Writer, m *backends.Memory, workspace string, in *time.Location) error {
+	line, err := (&Library{zone: in}).Encode(m, workspace)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
+}
 
 func quality(q float64) *float64 { return &q }
 

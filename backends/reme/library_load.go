@@ -28,10 +28,6 @@ type LoadRequest struct {
 	// Merge keeps the stored memories and replaces the ones whose id is loaded. Optional. By
 	// default a load replaces everything that a [Library] reads there, as ReMe does.
 	Merge bool
-	// Progress gets the number of memories that have their vectors, and the total. Only a load with
-	// an embedder takes long enough to call it; without one it is a single write. One goroutine at
-	// a time calls it, and it must return soon. Optional.
-	Progress func(done, total int)
 }
 
 // LoadResponse says what a load changed.
@@ -228,7 +224,6 @@ func (ld *load) embed(ctx context.Context) error {
 	if !ld.keep.Embeds() {
 		return nil
 	}
-	done := 0
 	for some := range slices.Chunk(ld.records, embeddedAtOnce) {
 		space, err := ld.keep.Embed(ctx, some, &ld.out.Usage)
 		if err != nil {
@@ -236,9 +231,6 @@ func (ld *load) embed(ctx context.Context) error {
 		}
 		if space != nil {
 			ld.space = space
-		}
-		if done += len(some); ld.request.Progress != nil {
-			ld.request.Progress(done, len(ld.records))
 		}
 	}
 	return nil

@@ -305,34 +305,37 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// Delete erases one workspace whole. Workspaces lists those that hold something.
-func TestWorkspacesAreListedAndDeleted(t *testing.T) {
-	b, _ := newBackend(t, open(t), nil)
+// Delete erases one workspace whole, and no other.
+func TestAWorkspaceIsDeletedWhole(t *testing.T) {
+	db := open(t)
+	b, _ := newBackend(t, db, nil)
 	names := func(namespace string) (out []string) {
 		for cursor := ""; ; {
-			page, next, err := b.Library().Workspaces(t.Context(), namespace, store.Page{Limit: 1, Cursor: cursor})
+			page, err := db.Partitions(t.Context(), namespace, store.Page{Limit: 1, Cursor: cursor})
 			require.NoError(t, err)
-			out = append(out, page...)
-			if cursor = next; next == "" {
+			for _, p := range page.Partitions {
+				if p.Kind == backends.PartitionWorkspace {
+					out = append(out, p.ID)
+				}
+			}
+			if cursor = page.Next; cursor == "" {
 				return out
 			}
 		}
 	}
-	assert.Empty(t, names(""))
+	assert.Empty(t, names("default"))
 	scopes := []backends.Scope{{Workspace: "a-b"}, {Workspace: "a_b"}, {Workspace: "A-B"}, {Workspace: "工/作"}, {Workspace: "a-b", Namespace: "other"}}
 	for _, s := range scopes {
 		load(t, b, s, lines("a", 2))
 	}
 	require.NoError(t, only(b.Add(t.Context(), &backends.AddRequest{Scope: backends.Scope{UserID: "ann"}, Verbatim: true, Messages: said("ann drinks tea")})))
-	assert.ElementsMatch(t, []string{"a-b", "a_b", "A-B", "工/作"}, names(""))
-	assert.Equal(t, []string{"a-b"}, names(" other "))
-	_, _, err := b.Library().Workspaces(t.Context(), "a*", store.Page{})
-	require.ErrorIs(t, err, backends.ErrInvalid)
+	assert.ElementsMatch(t, []string{"a-b", "a_b", "A-B", "工/作"}, names("default"))
+	assert.Equal(t, []string{"a-b"}, names("other"))
 
 	n, err := b.Library().Delete(t.Context(), scopes[0])
 	require.NoError(t, err)
 	assert.Equal(t, 2, n)
-	assert.ElementsMatch(t, []string{"a_b", "A-B", "工/作"}, names(""))
+	assert.ElementsMatch(t, []string{"a_b", "A-B", "工/作"}, names("default"))
 	assert.Equal(t, []string{"a-b"}, names("other"))
 	_, err = b.History(t.Context(), &backends.HistoryRequest{Scope: scopes[0], ID: "a1"})
 	require.ErrorIs(t, err, backends.ErrNotFound)
@@ -359,15 +362,6 @@ func TestALoadWhoseAnswerIsLostCanBeRepeated(t *testing.T) {
 	spy.Arm(nil)
 	load(t, b, market, lines("b", 3))
 	assert.Len(t, stored(t, b, market), 3)
-}
-
-func TestProgressOfALoad(t *testing.T) {
-	b, _ := newBackend(t, open(t), func(c *reme.Config) { c.Embedder, c.EmbeddingModel = &testkit.Embedder{Dim: 8}, "hash" })
-	var got []string
-	progress := func(done, total int) { got = append(got, fmt.Sprint(done, "/", total)) }
-	_, err := b.Library().Load(t.Context(), &reme.LoadRequest{Scope: market, Progress: progress}, strings.NewReader(lines("a", 150)))
-	require.NoError(t, err)
-	assert.Equal(t, []string{"100/150", "150/150"}, got)
 }
 
 // The libraries that ReMe ships load unchanged, a dump of them is what was loaded, member by

@@ -34,9 +34,6 @@ var (
 
 // PersonalConfig configures [Personal].
 type PersonalConfig struct {
-	Language backends.Language // Optional. Of the prompts and of answers. Defaults to the language of the material.
-	Prompt   string            // Optional. The model learns by it, instead of the prompt in the code. The form of the answer is added behind it.
-
 	// Location is the zone in which "yesterday" is meant and days begin, and the zone of the times
 	// in ReMe's libraries, which lack one. Optional. Defaults to UTC.
 	Location *time.Location
@@ -48,10 +45,6 @@ type PersonalConfig struct {
 	// TopK is the default number of memories that a retrieval returns. Optional. Defaults to 5; at
 	// most 1000.
 	TopK int
-	// MinScore is the least score, 1 to 3, of a statement that is kept. 1 is for made-up or
-	// supposed statements; 2 for general, passing or inferred ones; 3 for statements that a user
-	// made and that are useful later. Optional. Defaults to 2.
-	MinScore int
 	// Confirm is for requests without a Confirm of their own; a middleware with Config.Confirm sets
 	// one. It is called before a request retracts anything or supersedes more than three memories
 	// by one message. If it returns false, the memories stay, which comes back as
@@ -62,12 +55,11 @@ type PersonalConfig struct {
 
 func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 	config.Default(&c.Location, time.UTC)
-	c.TopK, c.MaxKnown, c.MinScore = cmp.Or(c.TopK, 5), cmp.Or(c.MaxKnown, 50), cmp.Or(c.MinScore, 2)
-	if c.TopK < 0 || c.TopK > maxTopK || c.MaxKnown < 0 || c.MinScore < 1 || c.MinScore > 3 {
-		return c, fmt.Errorf("Personal: %w: TopK %d is from 1 to %d, MaxKnown %d above 0, MinScore %d from 1 to 3, or 0 for the defaults",
-			backends.ErrInvalid, c.TopK, maxTopK, c.MaxKnown, c.MinScore)
+	c.TopK, c.MaxKnown = cmp.Or(c.TopK, 5), cmp.Or(c.MaxKnown, 50)
+	if c.TopK < 0 || c.TopK > maxTopK || c.MaxKnown < 0 {
+		return c, fmt.Errorf("Personal: %w: TopK %d is from 1 to %d and MaxKnown %d above 0, or 0 for the defaults", backends.ErrInvalid, c.TopK, maxTopK, c.MaxKnown)
 	}
-	return c, c.Language.Validate()
+	return c, nil
 }
 
 // Personal learns about people from their words, and finds the facts: ReMe's personal memory. It is
@@ -80,7 +72,7 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 // messages, each with its time. It also sees words such as "last week" with the days that they
 // mean, computed by rules. So an import of old messages gets the same dates as if it had been
 // learnt at the time. The model answers with statements and with the memories that they supersede.
-// Each statement has keywords and a score of 0 to 3; the ones below PersonalConfig.MinScore are
+// Each statement has keywords and a score of 0 to 3; the ones below 2 are
 // dropped.
 //
 // Of two contradicting statements the one that was said later holds. It supersedes the other, which
@@ -96,22 +88,23 @@ func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
 // Memories live in the partition of the user, else of the agent. Metadata["target"] is the user's
 // name in the statements.
 type Personal struct {
-	config PersonalConfig
-	keep   *keeper.Keeper
-	engine *reconcile.Engine
+	config   PersonalConfig
+	language backends.Language // as configured
+	keep     *keeper.Keeper
+	engine   *reconcile.Engine
 }
 
 // newPersonal returns personal memory on a keeper. With a nil model it only stores statements.
 // prompt is how many tokens of messages one question shows.
-func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Personal, error) {
+func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int, language backends.Language) (*Personal, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	p := &Personal{config: c, keep: keep}
+	p := &Personal{config: c, language: language, keep: keep}
 	p.engine = reconcile.New(&reconcile.Config{
 		Name: "reme", Keeper: keep, Model: model, Limits: limits,
-		Kind: backends.KindPersonal, Author: "model", Language: c.Language, Shown: c.MaxKnown, ShownTokens: prompt / 4, Room: prompt, Confirm: c.Confirm,
+		Kind: backends.KindPersonal, Author: "model", Language: language, Shown: c.MaxKnown, ShownTokens: prompt / 4, Room: prompt, Confirm: c.Confirm,
 		UsersOnly: true, ByTime: true, Location: c.Location, Dates: period.Dates, Complete: p.complete,
 	})
 	return p, nil

@@ -76,7 +76,7 @@ func (p *Personal) Retrieve(ctx context.Context, r *PersonalRetrieveRequest) (*P
 		return nil, err
 	}
 	resp.Hits = append(resp.Hits, more...)
-	resp.Answer = p.answer(p.config.Language.For(r.Query), resp.Hits)
+	resp.Answer = p.answer(p.language.For(r.Query), resp.Hits)
 	return resp, nil
 }
 

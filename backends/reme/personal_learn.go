@@ -4,7 +4,6 @@
 package reme
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,11 +76,11 @@ func (p *Personal) reconcile(ctx context.Context, c *reconcile.Call, target stri
 	if err != nil {
 		return err
 	}
-	system := cmp.Or(p.config.Prompt, words.prompt) + "\n\n" + words.data
+	system := words.prompt + "\n\n" + words.data
 	if s := strings.TrimSpace(c.Instructions); s != "" {
 		system = words.instructions + "\n" + s + "\n\n" + system
 	}
-	strict := p.config.Prompt+c.Instructions == ""
+	strict := c.Instructions == ""
 	err = c.Reconcile(ctx, &reconcile.Question{
 		Strict: strict, Small: strict && c.Partition.Kind == backends.PartitionUser,
 		System: system, Intro: words.target + " " + string(name) + "\n",
@@ -102,12 +101,17 @@ func (p *Personal) state(c *reconcile.Call, said []backends.Memory) {
 	}
 }
 
+// minScore is the least score, of 1 to 3, of a statement that is kept. 1 is for made-up or supposed
+// statements; 2 for general, passing or inferred ones; 3 for statements that a user made and that
+// are useful later.
+const minScore = 2
+
 // ask leaves out the statements below the score. They keep their place in the answer: others may
 // refer to it.
 func (p *Personal) ask(ctx context.Context, r *ask.Run, q *ask.Question, check func([]reconcile.Operation) error) ([]reconcile.Operation, []ask.Bad, error) {
 	ops, bad, err := reconcile.Asked[statements](ctx, r, q, check)
 	for i := range ops {
-		if s := ops[i].Score; s > 0 && s < p.config.MinScore {
+		if s := ops[i].Score; s > 0 && s < minScore {
 			ops[i] = reconcile.Operation{Verb: reconcile.Nothing, Index: reconcile.None}
 			r.Stage(reconcile.StageLearn).Drop(1)
 		}

@@ -257,7 +257,7 @@ func TestTheNewerStatementAboutAPersonHolds(t *testing.T) {
 		"with English, Chinese": {backends.English, true, "我住在北京", "我搬到了上海", "user住在上海。", "user住在北京。"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := learnPersons(t, &person{texts: c.texts}, func(r *reme.Config) { r.Personal.Language = c.language })
+			p := learnPersons(t, &person{texts: c.texts}, func(r *reme.Config) { r.Language = c.language })
 			first := p.learn(t, eve, uttered(0, c.first)).Items[0].Memory
 			resp := p.learn(t, backends.Scope{UserID: "eve", SessionID: "s2"}, uttered(1, c.then))
 			require.Equal(t, []backends.Outcome{backends.OutcomeSuperseded}, what(resp))
@@ -386,9 +386,6 @@ func TestWhatAPersonalRequestSaysIsKept(t *testing.T) {
 	assert.Equal(t, "importer", got.Origin.Author)
 	assert.True(t, strings.HasPrefix(p.Calls()[0][0].Content, "What the application asks"))
 
-	own := learnPersons(t, &person{}, func(c *reme.Config) { c.Personal.Prompt = "MY OWN PROMPT" })
-	own.learn(t, eve, uttered(0, "I like tea"))
-	assert.True(t, strings.HasPrefix(own.Calls()[0][0].Content, "MY OWN PROMPT"))
 }
 
 // nonsense are answers that cannot be used.
@@ -489,7 +486,7 @@ func TestPersonalRequestsThatAreNotLegal(t *testing.T) {
 	_, err = p.Personal().Retrieve(t.Context(), query(backends.Scope{}, "tea"))
 	require.ErrorIs(t, err, backends.ErrNoScope)
 	for name, c := range map[string]reme.PersonalConfig{
-		"language": {Language: "fr"}, "known": {MaxKnown: -1}, "score": {MinScore: 4},
+		"known": {MaxKnown: -1}, "top": {TopK: -1},
 	} {
 		_, err := reme.New(t.Context(), &reme.Config{Store: p.db, Personal: c})
 		require.ErrorIs(t, err, backends.ErrInvalid, name)

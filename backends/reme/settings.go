@@ -28,20 +28,15 @@ import (
 //	language: zh
 //	task: {success_threshold: 0.8}
 //	limits: {calls: 32, timeout: 90s}
-//	prompts:
-//	  task:
-//	    judge: Judge whether each experience is worth keeping.
 //
-// The keys are the names of the fields of Config, Limits, and the configurations and prompts
-// of task, personal and tool memory, in snake_case (task.duplicate_words, tool.keep,
-// prompts.tool.guideline), with these exceptions:
+// The keys are the names of the fields of Config, Limits, and the configurations of task,
+// personal and tool memory, in snake_case (task.duplicate_words, tool.keep), with these
+// exceptions:
 //
 //	task.success_threshold, task.simple_threshold, task.validation_threshold
 //	    Threshold, SimpleThreshold and MinQuality of task.Config
 //	task.forget_after, task.forget_share
 //	    the fields of task.Config.Forget
-//	prompts.personal.summarize
-//	    PersonalConfig.Prompt
 //
 // Names of ReMe 0.2 are read, too: success_threshold, success_score_threshold,
 // validation_threshold, similarity_threshold (of duplicates), top_k, enable_llm_rerank,
@@ -83,36 +78,18 @@ func (c *Config) LoadSettings(files []string, overrides ...string) error {
 type settings map[string]any
 
 func newSettings(c *Config) settings {
-	if c.Task.Forget == (task.Rule{}) {
-		c.Task.Forget = task.DefaultRule()
+	t, l, p, o := &c.Task, &c.Limits, &c.Personal, &c.Tools
+	if t.Forget == (task.Rule{}) {
+		t.Forget = task.DefaultRule()
 	}
-	s := settings{
-		"task.success_threshold":     &c.Task.Threshold,
-		"task.simple_threshold":      &c.Task.SimpleThreshold,
-		"task.validation_threshold":  &c.Task.MinQuality,
-		"task.forget_after":          &c.Task.Forget.MinUses,
-		"task.forget_share":          &c.Task.Forget.MaxUtility,
-		"prompts.personal.summarize": &c.Personal.Prompt,
-	}
-	s.add("", c, "Language", "NoPersonal")
-	s.add("limits.", &c.Limits, "Calls", "Tokens", "Prompt", "Concurrency", "Timeout")
-	s.add("task.", &c.Task, "Duplicate", "DuplicateWords", "TopK", "Rerank", "Rewrite", "Attempts", "KeepQuery", "HoldBack", "Author")
-	s.add("personal.", &c.Personal, "MinScore", "TopK", "MaxKnown")
-	s.add("tool.", &c.Tools, "History", "Window", "RefreshAfter", "Keep", "MaxArguments", "MaxResult", "MaxDescription", "NoRefresh")
-	s.add("prompts.task.", &c.Task.Prompts, "Success", "Failure", "Comparative", "Simple", "Judge", "Duplicates", "Rerank", "Rewrite",
-		"Memory", "WhenToUse", "Content", "Learnt")
-	s.add("prompts.tool.", &c.Tools.Prompts, "Guideline", "Note")
-	return s
-}
-
-var wordInName = regexp.MustCompile(`([a-z])([A-Z])`)
-
-// add makes keys of the names of fields, in snake_case behind section.
-func (s settings) add(section string, config any, names ...string) {
-	fields := reflect.ValueOf(config).Elem()
-	for _, name := range names {
-		key := section + strings.ToLower(wordInName.ReplaceAllString(name, "${1}_$2"))
-		s[key] = fields.FieldByName(name).Addr().Interface()
+	return settings{
+		"language": &c.Language, "no_personal": &c.NoPersonal,
+		"limits.calls": &l.Calls, "limits.tokens": &l.Tokens, "limits.prompt": &l.Prompt, "limits.concurrency": &l.Concurrency, "limits.timeout": &l.Timeout,
+		"task.success_threshold": &t.Threshold, "task.simple_threshold": &t.SimpleThreshold, "task.validation_threshold": &t.MinQuality,
+		"task.duplicate": &t.Duplicate, "task.duplicate_words": &t.DuplicateWords, "task.top_k": &t.TopK, "task.rerank": &t.Rerank, "task.rewrite": &t.Rewrite,
+		"task.keep_query": &t.KeepQuery, "task.hold_back": &t.HoldBack, "task.forget_after": &t.Forget.MinUses, "task.forget_share": &t.Forget.MaxUtility,
+		"personal.top_k": &p.TopK, "personal.max_known": &p.MaxKnown,
+		"tool.history": &o.History, "tool.window": &o.Window, "tool.refresh_after": &o.RefreshAfter, "tool.keep": &o.Keep, "tool.no_refresh": &o.NoRefresh,
 	}
 }
 
@@ -173,13 +150,13 @@ func (s settings) read(document []byte) error {
 func (s settings) section(prefix string, n *yaml.Node, set map[string]string) error {
 	for pair := range slices.Chunk(n.Content, 2) { // a name and a value
 		name, value := prefix+pair[0].Value, pair[1]
-		do := s.set
+		var err error
 		if value.Kind == yaml.MappingNode {
-			do = func(name string, value *yaml.Node, set map[string]string) error {
-				return s.section(name+".", value, set)
-			}
+			err = s.section(name+".", value, set)
+		} else {
+			err = s.set(name, value, set)
 		}
-		if err := do(name, value, set); err != nil {
+		if err != nil {
 			return err
 		}
 	}

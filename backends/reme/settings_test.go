@@ -47,14 +47,12 @@ limits: {calls: 3, timeout: 90s}
 tool: {keep: 720h}
 `)
 	second := settingsFile(t, "second.json", `{"task": {"top_k": 8, "rerank": null}, "limits": {"timeout": "1.5s"}}`)
-	c := Config{Task: task.Config{Prompts: task.Prompts{Judge: "own"}}}
-	require.NoError(t, c.LoadSettings([]string{first, second}, "task.top_k=9", "tool.no_refresh=true", "limits.tokens=1000", "language=en",
-		"prompts.task.rewrite=5", "prompts.tool.note=[1]: x", "prompts.personal.summarize=a=b", "task.attempts="))
+	c := Config{Task: task.Config{KeepQuery: true}}
+	require.NoError(t, c.LoadSettings([]string{first, second}, "task.top_k=9", "tool.no_refresh=true", "limits.tokens=1000", "language=en", "task.duplicate="))
 	assert.Equal(t, backends.English, c.Language)
 	assert.Equal(t, Limits{Calls: 3, Tokens: 1000, Timeout: 1500 * time.Millisecond}, c.Limits)
-	assert.Equal(t, task.Config{TopK: 9, Threshold: 0.8, Rerank: true, Forget: task.Rule{MinUses: 5}, Prompts: task.Prompts{Judge: "own", Rewrite: "5"}}, c.Task)
-	assert.Equal(t, tool.Config{Keep: 720 * time.Hour, NoRefresh: true, Prompts: tool.Prompts{Note: "[1]: x"}}, c.Tools)
-	assert.Equal(t, PersonalConfig{Prompt: "a=b"}, c.Personal)
+	assert.Equal(t, task.Config{TopK: 9, Threshold: 0.8, Rerank: true, Forget: task.Rule{MinUses: 5}, KeepQuery: true}, c.Task)
+	assert.Equal(t, tool.Config{Keep: 720 * time.Hour, NoRefresh: true}, c.Tools)
 
 	none := Config{}
 	require.NoError(t, none.LoadSettings([]string{settingsFile(t, "empty.yaml", "# nothing\n"), settingsFile(t, "null.json", "null")}))
@@ -146,20 +144,18 @@ flow:
 func TestUnknownKeysAndSecrets(t *testing.T) {
 	const mark = "sk-very-secret"
 	for override, want := range map[string]string{
-		"prompts.task.jugde=" + mark:          "judge",
-		"task.sucess_threshold=" + mark:       "success_threshold",
-		"lenguage=" + mark:                    "language",
-		"limit.calls=" + mark:                 "limits",
-		"prompts.extract.judge=" + mark:       "task",
-		"limits=" + mark:                      "limits.calls",
-		"api_key=" + mark:                     "values of Config",
-		"llm.default.api_key=" + mark:         "values of Config",
-		"limits.calls=" + mark:                "no int",
-		"task.rerank=" + mark:                 "no bool",
-		"personal.min_score=[\"" + mark + "]": "no int",
-		"no value":                            "write key=value",
-		"=1":                                  "write key=value",
-		"task.top_k=0":                        "stands for the default",
+		"task.sucess_threshold=" + mark:   "success_threshold",
+		"lenguage=" + mark:                "language",
+		"limit.calls=" + mark:             "limits",
+		"limits=" + mark:                  "limits.calls",
+		"api_key=" + mark:                 "values of Config",
+		"llm.default.api_key=" + mark:     "values of Config",
+		"limits.calls=" + mark:            "no int",
+		"task.rerank=" + mark:             "no bool",
+		"personal.top_k=[\"" + mark + "]": "no int",
+		"no value":                        "write key=value",
+		"=1":                              "write key=value",
+		"task.top_k=0":                    "stands for the default",
 	} {
 		var c Config
 		err := c.LoadSettings(nil, override)
@@ -184,19 +180,10 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	require.ErrorIs(t, new(Config).LoadSettings([]string{filepath.Join(t.TempDir(), "missing.yaml")}), fs.ErrNotExist)
 }
 
-func TestPromptsAreTexts(t *testing.T) {
-	var c Config
-	require.NoError(t, c.LoadSettings([]string{settingsFile(t, "memory.yaml", "prompts: {task: {judge: \"成功了吗?\"}}")}, "prompts.task.success=成功?"))
-	assert.Equal(t, task.Prompts{Judge: "成功了吗?", Success: "成功?"}, c.Task.Prompts)
-	for _, wrong := range []string{"{file: judge.txt}", "[a]", `""`} {
-		require.ErrorIs(t, c.LoadSettings([]string{settingsFile(t, "x.yaml", "prompts: {task: {judge: "+wrong+"}}")}), backends.ErrInvalid, wrong)
-	}
-}
-
 func TestNewChecksTheRangesOfSettings(t *testing.T) {
 	for _, wrong := range []string{
-		"task.validation_threshold=1.1", "task.duplicate=2", "task.forget_share=-0.1", "task.forget_after=-1", "task.attempts=-1", "task.duplicate=.nan", "language=fr", "task.top_k=1001",
-		"tool.history=10001", "tool.max_result=-1", "tool.keep=-1s", "personal.min_score=4", "personal.top_k=1001",
+		"task.validation_threshold=1.1", "task.duplicate=2", "task.forget_share=-0.1", "task.forget_after=-1", "task.duplicate=.nan", "language=fr", "task.top_k=1001",
+		"tool.history=10001", "tool.keep=-1s", "personal.top_k=1001",
 		"limits.timeout=-1s", "limits.calls=-1", "limits.prompt=511",
 	} {
 		c := Config{Store: testkit.SQLite(t), Model: testkit.New(testkit.Learn)}
@@ -208,7 +195,7 @@ func TestNewChecksTheRangesOfSettings(t *testing.T) {
 
 func TestSettingsConfigureTheBackend(t *testing.T) {
 	c := Config{Store: testkit.SQLite(t), Model: testkit.New(testkit.Learn)}
-	file := settingsFile(t, "memory.yaml", "language: zh\ntask: {success_threshold: 0.8, top_k: 1, forget_after: 1}\nprompts: {task: {memory: 第}}\n")
+	file := settingsFile(t, "memory.yaml", "language: zh\ntask: {success_threshold: 0.8, top_k: 1, forget_after: 1}\n")
 	require.NoError(t, c.LoadSettings([]string{file}, "limits.calls=2", "personal.top_k=1"))
 	b, err := New(t.Context(), &c)
 	require.NoError(t, err)
@@ -223,7 +210,7 @@ func TestSettingsConfigureTheBackend(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got.Hits, 1)
 	assert.Equal(t, "success", got.Hits[0].Metadata["source"], "0.9 is a success")
-	assert.Contains(t, got.Answer, "第", "a prompt of the file")
+	assert.Contains(t, got.Answer, "适用情境", "the language of the file")
 	_, err = b.Task().Record(t.Context(), &task.RecordRequest{Scope: lab, IDs: got.IDs()})
 	require.NoError(t, err)
 	forgotten, err := b.Task().Forget(t.Context(), &task.ForgetRequest{Scope: lab, DryRun: true})

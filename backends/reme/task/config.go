@@ -35,11 +35,10 @@ type Config struct {
 	DuplicateWords float64
 
 	// Defaults for requests. Optional.
-	TopK     int  // RetrieveRequest.TopK. Defaults to 5.
-	Rerank   bool // RetrieveRequest.Rerank is set for every request.
-	Rewrite  bool // RetrieveRequest.Rewrite is set for every request.
-	Attempts int  // RetryRequest.Attempts. Defaults to 3.
-	Forget   Rule // ForgetRequest.Rule. Defaults to DefaultRule.
+	TopK    int  // RetrieveRequest.TopK. Defaults to 5.
+	Rerank  bool // RetrieveRequest.Rerank is set for every request.
+	Rewrite bool // RetrieveRequest.Rewrite is set for every request.
+	Forget  Rule // ForgetRequest.Rule. Defaults to DefaultRule.
 
 	// KeepQuery keeps the words of the trajectory as task_query, redacted, as ReMe does, and
 	// experiences that quote the user. It is for workspaces whose users may read each other's
@@ -52,19 +51,19 @@ type Config struct {
 	// who taught it finds it at once, and a scope without user and agent finds all. List shows it
 	// to all members. Optional. Off, as in ReMe.
 	HoldBack bool
-
-	Author   string            // Origin.Author of the experiences, and the actor in their history. Optional. Defaults to "model".
-	Language backends.Language // Of prompts and answers. Optional. Defaults to the language of the material.
-	Prompts  Prompts           // Optional. Empty fields have the defaults.
 }
+
+const (
+	defaultAttempts = 3       // RetryRequest.Attempts
+	author          = "model" // Origin.Author of the experiences, and the actor in their history
+)
 
 func (c Config) withDefaults() (Config, error) {
 	out := c
 	out.Threshold, out.SimpleThreshold = cmp.Or(c.Threshold, 1), cmp.Or(c.SimpleThreshold, 0.9)
 	out.MinQuality = cmp.Or(c.MinQuality, 0.5)
 	out.Duplicate, out.DuplicateWords = cmp.Or(c.Duplicate, 0.9), cmp.Or(c.DuplicateWords, 0.55)
-	out.TopK, out.Attempts = cmp.Or(c.TopK, defaultTopK), cmp.Or(c.Attempts, 3)
-	out.Forget, out.Author = cmp.Or(c.Forget, DefaultRule()), cmp.Or(c.Author, "model")
+	out.TopK, out.Forget = cmp.Or(c.TopK, defaultTopK), cmp.Or(c.Forget, DefaultRule())
 	if err := out.validate(); err != nil {
 		return Config{}, fmt.Errorf("task: %w: Config.%w", backends.ErrInvalid, err)
 	}
@@ -78,38 +77,37 @@ func (c *Config) validate() error {
 		return errors.New("MinQuality, Duplicate and DuplicateWords must be above 0, at most 1")
 	case c.Threshold != c.Threshold || c.SimpleThreshold != c.SimpleThreshold:
 		return errors.New("fields Threshold and SimpleThreshold must be numbers")
-	case c.TopK < 0 || c.TopK > maxTopK || c.Attempts < 0:
-		return fmt.Errorf("TopK must be from 1 to %d and Attempts above 0, or 0 for the defaults", maxTopK)
+	case c.TopK < 0 || c.TopK > maxTopK:
+		return fmt.Errorf("TopK must be from 1 to %d, or 0 for the default", maxTopK)
 	}
-	if err := c.Forget.validate(); err != nil {
-		return err
-	}
-	return c.Language.Validate()
+	return c.Forget.validate()
 }
 
 // Memory is task memory: experience from trajectories, in workspaces. It is safe for
 // concurrent use.
 type Memory struct {
-	config  Config
-	keeper  *keeper.Keeper
-	model   *ask.Model
-	limits  ask.Limits
-	prompt  int                            // tokens
-	storing work.Locks[backends.Partition] // held from looking for duplicates to storing
-	answers sync.Map                       // of failed requests: by workspace a copy of summary.answers
+	config   Config
+	keeper   *keeper.Keeper
+	model    *ask.Model
+	limits   ask.Limits
+	prompt   int                            // tokens
+	language backends.Language              // as configured
+	storing  work.Locks[backends.Partition] // held from looking for duplicates to storing
+	answers  sync.Map                       // of failed requests: by workspace a copy of summary.answers
 }
 
 // New returns task memory over a keeper, as reme.New does. The model extracts, judges, decides
 // about near duplicates, reranks and rewrites. With a nil model trajectories teach nothing, and
 // only the same words make a duplicate. limits bound the cost of one request, prompt the tokens of
-// material that one prompt shows: longer material is divided, or shortened with a mark. An unusable
-// configuration is ErrInvalid.
-func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Memory, error) {
+// material that one prompt shows: longer material is divided, or shortened with a mark. Prompts and
+// answers are in language, which defaults to that of the material. An unusable configuration is
+// ErrInvalid.
+func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int, language backends.Language) (*Memory, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{config: c, keeper: k, model: model, limits: limits, prompt: prompt}, nil
+	return &Memory{config: c, keeper: k, model: model, limits: limits, prompt: prompt, language: language}, nil
 }
 
 // The stages of a report, in the order in which they stand in it.

@@ -238,7 +238,7 @@ func (s *summary) askAbout(ctx context.Context, pairs []*pair) (int, error) {
 		blocks[i] = fmt.Sprintf("pair %d\n", i) + s.m.shown("new", p.entry.memory.WhenToUse, p.entry.memory.Text) + s.m.shown("known", known.WhenToUse, known.Text)
 	}
 	n := fitting(blocks, s.m.prompt)
-	q := s.m.question(s.m.config.Language.For(blocks[:n]...), func(p *Prompts) string { return p.Duplicates }, fenced{"pairs", strings.Join(blocks[:n], "")})
+	q := s.m.question(s.m.language.For(blocks[:n]...), func(p *prompts) string { return p.Duplicates }, fenced{"pairs", strings.Join(blocks[:n], "")})
 	q.Tool, q.Purpose = "task_duplicates", "Decide every pair."
 	answer, err := ask.For(ctx, s.run, q, func(d *decisions) error {
 		return ask.EachOnce("pair", 0, n, d.Decisions, func(d decision) int { return d.Pair })

@@ -58,7 +58,7 @@ func (e *experience) Check() error {
 // question is one question to the model about some material.
 type question struct {
 	stage    string
-	prompt   func(*Prompts) string
+	prompt   func(*prompts) string
 	most     int        // candidates of one answer; surplus ones are dropped
 	source   string     // of the candidates: see metaSource
 	attempts []*attempt // in the material; the candidates are from the first
@@ -226,16 +226,16 @@ func (m *Memory) ofEach(attempts []*attempt) []question {
 	out := make([]question, len(attempts))
 	for i, a := range attempts {
 		material := []fenced{{"trajectory", a.shortened(a.steps, m.prompt)}}
-		out[i] = question{stage: stageSimple, prompt: func(p *Prompts) string { return p.Simple }, most: 2, source: "simple", attempts: []*attempt{a}, material: material}
+		out[i] = question{stage: stageSimple, prompt: func(p *prompts) string { return p.Simple }, most: 2, source: "simple", attempts: []*attempt{a}, material: material}
 	}
 	return out
 }
 
 // ofAttempts asks for the lessons of each success, or each failure, part by part.
 func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
-	q := question{stage: stageFailure, prompt: func(p *Prompts) string { return p.Failure }, most: 3, source: "failure"}
+	q := question{stage: stageFailure, prompt: func(p *prompts) string { return p.Failure }, most: 3, source: "failure"}
 	if success {
-		q = question{stage: stageSuccess, prompt: func(p *Prompts) string { return p.Success }, most: 3, source: "success"}
+		q = question{stage: stageSuccess, prompt: func(p *prompts) string { return p.Success }, most: 3, source: "success"}
 	}
 	var out []question
 	for _, a := range attempts {
@@ -252,7 +252,7 @@ func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
 
 // ofPairs asks what sets the better of two attempts apart from the worse.
 func (m *Memory) ofPairs(pairs [][2]*attempt) []question {
-	prompt, half := func(p *Prompts) string { return p.Comparative }, m.prompt/2
+	prompt, half := func(p *prompts) string { return p.Comparative }, m.prompt/2
 	out := make([]question, len(pairs))
 	for i, p := range pairs {
 		material := []fenced{{"better", p[0].shortened(p[0].steps, half)}, {"worse", p[1].shortened(p[1].steps, half)}}
@@ -349,7 +349,7 @@ func (m *Memory) judge(ctx context.Context, run *ask.Run, evidence []fenced, can
 	for i, c := range candidates {
 		list.WriteString(m.shown(fmt.Sprint("candidate ", i+1), c.WhenToUse, c.Text))
 	}
-	q := m.question(m.config.Language.For(list.String()), func(p *Prompts) string { return p.Judge }, append(slices.Clone(evidence), fenced{"candidates", list.String()})...)
+	q := m.question(m.language.For(list.String()), func(p *prompts) string { return p.Judge }, append(slices.Clone(evidence), fenced{"candidates", list.String()})...)
 	q.Tool, q.Purpose = "judge_experiences", "Hand in the judgements."
 	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
 		if len(j.Judgements) == 1 && len(candidates) == 1 && j.Judgements[0].Candidate == 0 { // a single candidate may lack its number

@@ -161,7 +161,7 @@ func TestBranchesRunAtTheSameTimeAndTheirOrderIsFixed(t *testing.T) {
 	w := open(t)
 	m, err := ask.New(&ask.Config{Name: "test", Model: testkit.New(func(ctx context.Context, in []*schema.Message, o *model.Options) (*schema.Message, error) {
 		for step, gate := range gates {
-			if p := map[string]string{"Success": defaultPrompts[backends.English].Success, "Failure": defaultPrompts[backends.English].Failure, "Comparative": defaultPrompts[backends.English].Comparative}[step]; strings.HasPrefix(in[0].Content, p) {
+			if p := map[string]string{"Success": promptsIn[backends.English].Success, "Failure": promptsIn[backends.English].Failure, "Comparative": promptsIn[backends.English].Comparative}[step]; strings.HasPrefix(in[0].Content, p) {
 				if next := after[step]; next != "" {
 					<-gates[next]
 				}
@@ -351,31 +351,16 @@ func TestEveryFlowWorksInChineseAndWithoutTools(t *testing.T) {
 	assert.Contains(t, b.of("Success")[0].user, "任务：\n  请打开大门\n结果：成功，得分 1\n")
 }
 
-func TestPromptsAreReplacedOneByOne(t *testing.T) {
-	own := Prompts{Success: "My own words, {braces} and %d included.", Failure: " \n", Memory: "Known"}
-	w := open(t, func(s *setup) { s.Prompts = own })
-	w.extracted(false, doing("a", 1, "x"), doing("b", 0, "y"))
-	assert.Len(t, w.of("Failure"), 1)
-	require.Len(t, w.of(""), 2)
-	for _, q := range w.of("") {
-		if q.step == "" {
-			assert.True(t, strings.HasPrefix(q.system, "My own words, {braces} and %d included.\n\n"))
-			assert.Contains(t, q.system, "never instructions", "what keeps material from being obeyed stays")
-		}
-	}
-	w.put(pool(2)...)
-	resp := w.retrieve(RetrieveRequest{Query: "kettle"})
-	assert.True(t, strings.HasPrefix(resp.Answer, "Known 1\n"))
-	assert.Contains(t, resp.Answer, "When to use: ", "what is not replaced stays")
+func TestPromptsAreInTheLanguageAskedFor(t *testing.T) {
 	for l, han := range map[backends.Language]bool{backends.English: false, backends.Chinese: true, backends.LanguageAuto: false} {
 		var all map[string]string
-		require.NoError(t, json.Unmarshal([]byte(encoded(promptsIn(l.For(), Prompts{}))), &all))
+		require.NoError(t, json.Unmarshal([]byte(encoded(promptsIn[l.For()])), &all))
 		for name, prompt := range all {
 			assert.NotEmpty(t, prompt, name)
 			assert.Equal(t, han, backends.LanguageAuto.For(prompt) == backends.Chinese, name)
 		}
 	}
-	for l, want := range map[backends.Language]string{backends.LanguageAuto: defaultPrompts[backends.English].Success, backends.Chinese: defaultPrompts[backends.Chinese].Success} {
+	for l, want := range map[backends.Language]string{backends.LanguageAuto: promptsIn[backends.English].Success, backends.Chinese: promptsIn[backends.Chinese].Success} {
 		w := open(t, func(s *setup) { s.Language = l })
 		w.extracted(false, doing("door", 1, "key"))
 		assert.True(t, strings.HasPrefix(w.of("")[0].system, want))

@@ -115,7 +115,7 @@ var (
 func (b *brain) reply(_ context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
 	q := asked{system: in[0].Content, user: in[1].Content}
 	for _, l := range []backends.Language{backends.English, backends.Chinese} {
-		p := reflect.ValueOf(defaultPrompts[l])
+		p := reflect.ValueOf(*promptsIn[l])
 		for i := range p.NumField() {
 			if strings.HasPrefix(q.system, p.Field(i).String()) {
 				q.step = p.Type().Field(i).Name
@@ -196,6 +196,7 @@ type setup struct {
 	Config
 	Limits       ask.Limits
 	PromptTokens int
+	Language     backends.Language
 	store        store.Store
 	embedder     embedding.Embedder
 	model        model.BaseChatModel
@@ -230,7 +231,7 @@ func open(t testing.TB, change ...func(*setup)) *world {
 		m, err = ask.New(&ask.Config{Name: "test", Model: s.model})
 		require.NoError(t, err)
 	}
-	w.Memory, err = New(s.Config, k, m, s.Limits, s.PromptTokens)
+	w.Memory, err = New(s.Config, k, m, s.Limits, s.PromptTokens, s.Language)
 	require.NoError(t, err)
 	return w
 }

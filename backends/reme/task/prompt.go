@@ -3,18 +3,12 @@
 
 package task
 
-import (
-	"reflect"
-	"strings"
+import "github.com/einomem/einomem/backends"
 
-	"github.com/einomem/einomem/backends"
-)
-
-// Prompts are the texts of task memory. The first nine instruct a model; rules of writing, the
+// prompts are the texts of task memory. The first nine instruct a model; rules of writing, the
 // warning that the material is data, and the form of the answer follow them. The others frame
-// memories for an agent. All are plain texts without templates; in a [Config] empty ones have the
-// defaults.
-type Prompts struct {
+// memories for an agent.
+type prompts struct {
 	Success     string // what made an attempt, or a part of one, succeed
 	Failure     string // what made an attempt, or a part of one, fail
 	Comparative string // what sets the best attempt at a task apart from the worst
@@ -31,18 +25,6 @@ type Prompts struct {
 	Learnt    string // above what earlier attempts at the same task taught
 }
 
-// promptsIn returns the prompts in a language; the caller's own replace the defaults.
-func promptsIn(l backends.Language, own Prompts) Prompts {
-	out := defaultPrompts[l]
-	from, to := reflect.ValueOf(own), reflect.ValueOf(&out).Elem()
-	for i := range from.NumField() {
-		if strings.TrimSpace(from.Field(i).String()) != "" {
-			to.Field(i).Set(from.Field(i))
-		}
-	}
-	return out
-}
-
 // phrases are the texts beside the prompts.
 type phrases struct {
 	writing string // what an experience is, and how to write it
@@ -56,7 +38,7 @@ type phrases struct {
 	part    string // numbers of the steps; with first, last and all
 }
 
-var defaultPrompts = map[backends.Language]Prompts{
+var promptsIn = map[backends.Language]*prompts{
 	backends.English: {
 		Success:     `An agent did a task well. You review its steps, or a part of them, so that others can do as well. Find the decisions on which the success hung: what was found out first, which order or check paid off, which way of calling a tool worked, and how a doubt was settled. Say why it worked, and keep only what helps with other tasks of this sort.`,
 		Failure:     `An agent failed at a task. You review its steps, or a part of them, so that others do not fail in the same way. Find the step at which things began to go wrong, and what lay behind it: a wrong assumption, a skipped check, a misread result, a wrong call, giving up too early. Say by which signs the trap is recognised and what to do instead, in terms that hold for other tasks of this sort.`,

@@ -123,7 +123,6 @@ func fences(material []fenced) string {
 }
 
 // question returns a question about material, in a language.
-func (m *Memory) question(l backends.Language, prompt func(*Prompts) string, material ...fenced) *ask.Question {
-	prompts := promptsIn(l, m.config.Prompts)
-	return &ask.Question{System: prompt(&prompts) + "\n\n" + phrasesIn[l].data, User: fences(material), Language: l}
+func (m *Memory) question(l backends.Language, prompt func(*prompts) string, material ...fenced) *ask.Question {
+	return &ask.Question{System: prompt(promptsIn[l]) + "\n\n" + phrasesIn[l].data, User: fences(material), Language: l}
 }

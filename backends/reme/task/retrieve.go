@@ -107,8 +107,7 @@ func (m *Memory) retrieve(ctx context.Context, run *ask.Run, r *RetrieveRequest)
 		degrade(stageRerank, fmt.Errorf("task: %w: reranking and rewriting need Config.Model", backends.ErrInvalid))
 	}
 	resp.Hits = resp.Hits[:min(r.TopK, len(resp.Hits))]
-	prompts := promptsIn(m.config.Language.For(resp.Query), m.config.Prompts)
-	resp.Answer = prompts.numbered(resp.Hits)
+	resp.Answer = promptsIn[m.language.For(resp.Query)].numbered(resp.Hits)
 	if r.Rewrite && m.model != nil && len(resp.Hits) > 0 {
 		degrade(stageRewrite, m.rewrite(ctx, run, resp))
 	}
@@ -157,7 +156,7 @@ func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition,
 }
 
 // numbered writes memory by memory, each under its number.
-func (p *Prompts) numbered(hits []backends.Hit) string {
+func (p *prompts) numbered(hits []backends.Hit) string {
 	parts := make([]string, len(hits))
 	for i := range hits {
 		parts[i] = p.one(i+1, hits[i].WhenToUse, hits[i].Text)
@@ -166,7 +165,7 @@ func (p *Prompts) numbered(hits []backends.Hit) string {
 }
 
 // one writes one memory. It indents lines that might look like the heading of another.
-func (p *Prompts) one(n int, when, content string) string {
+func (p *prompts) one(n int, when, content string) string {
 	return fmt.Sprintf("%s %d\n  %s%s\n  %s%s", p.Memory, n, p.WhenToUse, text.Indent(when, "  "), p.Content, text.Indent(content, "  "))
 }
 
@@ -209,7 +208,7 @@ func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []
 	}
 	stage := run.Stage(stageRerank)
 	stage.In(len(hits))
-	q := m.question(m.config.Language.For(query), func(p *Prompts) string { return p.Rerank }, fenced{"task", indent(text.Middle(query, maxQueryShown))}, m.shownHits(hits))
+	q := m.question(m.language.For(query), func(p *prompts) string { return p.Rerank }, fenced{"task", indent(text.Middle(query, maxQueryShown))}, m.shownHits(hits))
 	q.Tool, q.Purpose = "task_rerank", "Give the order of the experiences."
 	answer, err := ask.For(ctx, run, q, func(o *order) error {
 		for i, n := range o.Ranked {
@@ -236,8 +235,8 @@ func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []
 func (m *Memory) rewrite(ctx context.Context, run *ask.Run, resp *RetrieveResponse) error {
 	stage := run.Stage(stageRewrite)
 	stage.In(len(resp.Hits))
-	l := m.config.Language.For(resp.Query)
-	q := m.question(l, func(p *Prompts) string { return p.Rewrite }, fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, m.shownHits(resp.Hits))
+	l := m.language.For(resp.Query)
+	q := m.question(l, func(p *prompts) string { return p.Rewrite }, fenced{"task", indent(text.Middle(resp.Query, maxQueryShown))}, m.shownHits(resp.Hits))
 	advice, err := ask.Text(ctx, run, q, func(s string) error {
 		if !text.HasWords(s) {
 			return errors.New("the advice is blank")

@@ -89,7 +89,7 @@ func (m *Memory) Retry(ctx context.Context, r *RetryRequest) (_ *RetryResponse, 
 		return nil, err
 	}
 	resp := &RetryResponse{Memories: known.Hits}
-	for err == nil && resp.Attempts < cmp.Or(r.Attempts, m.config.Attempts) && !resp.Succeeded {
+	for err == nil && resp.Attempts < cmp.Or(r.Attempts, defaultAttempts) && !resp.Succeeded {
 		err = s.attempt(ctx, r, known, resp)
 	}
 	if err == nil && resp.Succeeded {
@@ -114,7 +114,7 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 	case strings.TrimSpace(r.Query) == "":
 		return errors.New("RetryRequest.Query is required: it says what the task is")
 	case r.Attempts < 0:
-		return fmt.Errorf("%d attempts: at least 1, or 0 for %d", r.Attempts, m.config.Attempts)
+		return fmt.Errorf("%d attempts: at least 1, or 0 for %d", r.Attempts, defaultAttempts)
 	case m.model == nil:
 		return errors.New("retries learn, and need a model: reme.Config.Model")
 	}
@@ -125,7 +125,7 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 // the lessons until they are stored.
 func (s *summary) attempt(ctx context.Context, r *RetryRequest, known *RetrieveResponse, resp *RetryResponse) error {
 	m := s.m
-	a := &Attempt{N: resp.Attempts + 1, Of: cmp.Or(r.Attempts, m.config.Attempts), Memories: slices.Clone(known.Hits), Learnt: slices.Clone(resp.Dropped), Answer: known.Answer}
+	a := &Attempt{N: resp.Attempts + 1, Of: cmp.Or(r.Attempts, defaultAttempts), Memories: slices.Clone(known.Hits), Learnt: slices.Clone(resp.Dropped), Answer: known.Answer}
 	if len(a.Learnt) > 0 {
 		a.Answer = m.withLearnt(known, a.Learnt)
 	}
@@ -160,7 +160,7 @@ func (s *summary) attempt(ctx context.Context, r *RetryRequest, known *RetrieveR
 
 // withLearnt returns the known experience, and below it the lessons of the attempts so far.
 func (m *Memory) withLearnt(known *RetrieveResponse, learnt []backends.Memory) string {
-	prompts := promptsIn(m.config.Language.For(known.Query, learnt[0].Text), m.config.Prompts)
+	prompts := promptsIn[m.language.For(known.Query, learnt[0].Text)]
 	parts := []string{prompts.Learnt}
 	for i, c := range learnt {
 		parts = append(parts, prompts.one(i+1, c.WhenToUse, c.Text))

@@ -150,7 +150,7 @@ func (s Skills) write(ctx context.Context, task string, lessons []backends.Hit, 
 	for _, a := range attempts {
 		material = append(material, fenced{"attempt", a.shortened(a.steps, s.prompt/(len(attempts)+1))})
 	}
-	q := s.question(s.config.Language.For(task), func(p *Prompts) string { return p.Skill }, material...)
+	q := s.question(s.language.For(task), func(p *prompts) string { return p.Skill }, material...)
 	q.Tool, q.Purpose = "write_skill", "Hand in the procedure."
 	answer, err := ask.For(ctx, s.begin(), q, func(p *procedure) error {
 		switch all := fmt.Sprint(*p); {
@@ -177,7 +177,7 @@ func (s Skills) memory(scope backends.Scope, p backends.Partition, written *Skil
 	}
 	m := &backends.Memory{
 		Kind: backends.KindSkill, WhenToUse: text.Line(s.redact(written.WhenToUse), 1000), Text: strings.Join(steps, "\n"), Scope: scope,
-		Metadata: map[string]any{metaName: text.Line(s.redact(written.Name), 64), metaState: string(Draft)}, Origin: backends.Origin{Session: scope.SessionID, Author: s.config.Author},
+		Metadata: map[string]any{metaName: text.Line(s.redact(written.Name), 64), metaState: string(Draft)}, Origin: backends.Origin{Session: scope.SessionID, Author: author},
 	}
 	if len(written.Tools) > 0 {
 		m.Metadata[metaToolsUsed] = s.keeper.RedactJSON(written.Tools)
@@ -210,7 +210,7 @@ func (s Skills) Add(ctx context.Context, scope backends.Scope, of *Skill, proved
 // add stores a skill, unless it is there, and lets verify check it.
 func (s Skills) add(ctx context.Context, p backends.Partition, m *backends.Memory, verify func(context.Context, *Skill) (bool, error)) (*Skill, error) {
 	put := store.Put(&store.Record{Memory: *m})
-	put.Expect, put.Actor = store.MustNotExist, s.config.Author
+	put.Expect, put.Actor = store.MustNotExist, author
 	_, err := s.keeper.Commit(ctx, p, &store.Batch{Mutations: []store.Mutation{put}}, nil)
 	if errors.Is(err, backends.ErrConflict) {
 		m, err = s.keeper.Get(ctx, p, m.ID)
@@ -300,7 +300,7 @@ func (s Skills) count(ctx context.Context, p backends.Partition, id string, help
 			}
 		}
 		put := store.Put(r)
-		put.Expect, put.Actor = r.Version, s.config.Author
+		put.Expect, put.Actor = r.Version, author
 		b.Mutations = append([]store.Mutation{put}, b.Mutations...)
 		_, err = s.keeper.Commit(ctx, p, b, nil)
 		out = skillOf(&r.Memory)
@@ -316,7 +316,7 @@ func (s Skills) replaced(ctx context.Context, p backends.Partition, by *store.Re
 	for _, m := range all {
 		if m.ID != by.ID && m.Metadata[metaName] == by.Metadata[metaName] {
 			end := store.Supersede(m.ID, by)
-			end.Expect, end.Actor = m.Version, s.config.Author
+			end.Expect, end.Actor = m.Version, author
 			out = append(out, end)
 		}
 	}

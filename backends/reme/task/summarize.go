@@ -168,7 +168,7 @@ func (m *Memory) summary(ctx context.Context, r *SummaryRequest) (*summary, erro
 	}
 	return &summary{
 		m: m, run: m.begin(), scope: scope, workspace: p, key: m.requestKey(r), own: r.IdempotencyKey != "", learns: len(r.Trajectories) > 0,
-		metadata: r.Metadata, expires: r.Expires, author: cmp.Or(r.Author, m.config.Author), answers: map[string][]backends.Memory{}, decisions: map[[2]string]decision{},
+		metadata: r.Metadata, expires: r.Expires, author: cmp.Or(r.Author, author), answers: map[string][]backends.Memory{}, decisions: map[[2]string]decision{},
 	}, nil
 }
 
@@ -181,7 +181,7 @@ func (m *Memory) requestKey(r *SummaryRequest) string {
 	c := &m.config
 	raw, err := json.Marshal(m.keeper.RedactJSON([]any{
 		r.Trajectories, r.Candidates, r.Simple, r.Metadata, r.Expires,
-		c.Prompts, c.Language, c.Threshold, c.SimpleThreshold, c.MinQuality, c.KeepQuery,
+		m.language, c.Threshold, c.SimpleThreshold, c.MinQuality, c.KeepQuery,
 	}))
 	if err != nil {
 		return ""

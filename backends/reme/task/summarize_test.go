@@ -176,15 +176,15 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	k := open(t).keeper
 	for name, change := range map[string]func(*Config){
 		"duplicate": func(c *Config) { c.Duplicate = 1.5 }, "words": func(c *Config) { c.DuplicateWords = -1 },
-		"language": func(c *Config) { c.Language = "fr" }, "quality": func(c *Config) { c.MinQuality = 1.1 },
+		"quality":   func(c *Config) { c.MinQuality = 1.1 },
 		"threshold": func(c *Config) { c.Threshold = math.NaN() }, "simple threshold": func(c *Config) { c.SimpleThreshold = math.NaN() },
 	} {
 		var c Config
 		change(&c)
-		_, err := New(c, k, nil, ask.Limits{}, 12_000)
+		_, err := New(c, k, nil, ask.Limits{}, 12_000, "")
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 	}
-	_, err := New(Config{}, k, nil, ask.Limits{}, 12_000)
+	_, err := New(Config{}, k, nil, ask.Limits{}, 12_000, "")
 	require.NoError(t, err)
 }
 

@@ -125,7 +125,7 @@ func (m *Memory) attempts(ts []Trajectory, threshold float64) []*attempt {
 				texts = append(texts, einox.Text(s.message))
 			}
 		}
-		a.language = m.config.Language.For(texts...)
+		a.language = m.language.For(texts...)
 		out[i] = a
 	}
 	return out

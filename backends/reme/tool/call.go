@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/plan"
 	"github.com/einomem/einomem/internal/text"
 )
 
@@ -135,7 +136,7 @@ func (m *Memory) prepare(c Call) (Call, error) {
 		c.Time = now
 	}
 	if c.ID == "" {
-		c.ID = m.cfg.IDs()
+		c.ID = backends.NewID()
 	}
 	c.Tool, c.Time = strings.TrimSpace(strings.ToValidUTF8(c.Tool, "\uFFFD")), c.Time.UTC().Truncate(time.Microsecond)
 	input, noInput := normalise(c.Input)
@@ -175,8 +176,8 @@ func (m *Memory) clean(c Call) Call {
 		score := binary(*c.Score)
 		c.Score = &score
 	}
-	input := shortInput(c.Input, m.cfg.MaxArguments)
-	c = c.with(func(s string) string { return text.Middle(s, m.cfg.MaxResult) })
+	input := shortInput(c.Input, maxArguments)
+	c = c.with(func(s string) string { return text.Middle(s, maxResult) })
 	c.Input = input
 	return c
 }
@@ -241,11 +242,8 @@ func readable(v any) string {
 
 // encoded returns a normalised value as JSON.
 func encoded(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // v comes from decode
-	return strings.TrimSuffix(b.String(), "\n")
+	s, _ := plan.Encode("", v) // v comes from decode
+	return s
 }
 
 // shortInput bounds an input to so many characters of JSON. It shortens long texts in it first; if

@@ -24,10 +24,9 @@ import (
 
 // GuideTools returns inner with guidelines in the descriptions of the tools that each call offers,
 // bound by WithTools or given as an option. A guideline is fenced, marked as an observation rather
-// than an instruction, and within Config.MaxDescription tokens. Each call asks scope, so that a
-// shared bound model shows each workspace its own experience. If a look-up fails or takes longer
-// than 2 seconds, the tools stay as they are, and OnError reports it. A scope without a workspace
-// has no guidelines.
+// than an instruction, and within 300 tokens. Each call asks scope, so that a shared bound model
+// shows each workspace its own experience. If a look-up fails or takes longer than 2 seconds, the
+// tools stay as they are, and OnError reports it. A scope without a workspace has no guidelines.
 func (m *Memory) GuideTools(inner model.ToolCallingChatModel, scope func(context.Context) (backends.Scope, error)) model.ToolCallingChatModel {
 	return einox.BeforeModel(inner, "Guided", func(ctx context.Context, c *einox.ModelCall) error {
 		tools := c.Offered()
@@ -104,6 +103,6 @@ var fenceMark = regexp.MustCompile(`(?i)<(\s*/?\s*` + fence + `)`)
 
 // note returns a guideline in a fence that stays closed to its text.
 func (m *Memory) note(guideline string) string {
-	shown := text.Fit(fenceMark.ReplaceAllString(m.redact(guideline), "‹$1"), m.cfg.MaxDescription, text.Tokens)
-	return "<" + fence + ">\n" + m.prompts(m.cfg.Language.For(shown)).Note + "\n" + shown + "\n</" + fence + ">"
+	shown := text.Fit(fenceMark.ReplaceAllString(m.redact(guideline), "‹$1"), maxDescription, text.Tokens)
+	return "<" + fence + ">\n" + promptsIn[m.language.For(shown)].Note + "\n" + shown + "\n</" + fence + ">"
 }

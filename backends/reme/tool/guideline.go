@@ -142,7 +142,7 @@ func (m *Memory) write(ctx context.Context, run *ask.Run, st *state) (written, b
 	if m.model == nil {
 		return m.redact(st.byRules()), byRules, nil
 	}
-	q := &ask.Question{System: m.prompts(st.language).Guideline, User: m.material(st), Tool: "tool_guideline", Purpose: "Gives the guideline of the tool.", Language: st.language}
+	q := &ask.Question{System: promptsIn[st.language].Guideline, User: m.material(st), Tool: "tool_guideline", Purpose: "Gives the guideline of the tool.", Language: st.language}
 	answer, err := ask.For(ctx, run, q, (*guidance).check)
 	if err != nil {
 		return "", "", fmt.Errorf("tool: %w", err)

@@ -59,26 +59,17 @@ type Config struct {
 	History      int           // The newest calls that are read. Optional. Defaults to 100; at most 10,000.
 	Keep         time.Duration // How long calls are kept. Optional. Defaults to 90 days; at most 5 years.
 
-	// MaxArguments and MaxResult bound the stored texts of a call, in characters: beginning and
-	// end, with the number of missing ones. Optional. Default to 2,048 and 4,096; at most 65,536.
-	MaxArguments, MaxResult int
-	// MaxDescription bounds what GuideTools adds to a description, in tokens. Optional.
-	// Defaults to 300.
-	MaxDescription int
-
-	Language backends.Language // Of prompts and statistics. Optional. Defaults to the language of the calls.
-	Prompts  Prompts           // Optional. Empty fields have the defaults of the language.
-	IDs      backends.IDSource // For calls that lack an ID. Optional. Defaults to backends.NewID.
-
-	Queue     int           // Calls that may wait in a recorder. Optional. Defaults to 1,024.
-	Backoff   time.Duration // Pause of a recorder after a failed write, doubled each time up to 10 s. Optional. Defaults to 200 ms.
-	NoRefresh bool          // Recorders leave guidelines to the program, which calls Summarize. Optional.
-
-	// OnError reports errors beside a call: calls that a recorder lost, as a [*LostError], or
-	// cannot store for now, guidelines that it could not write, and descriptions that GuideTools
-	// could not look up. Optional. It must be safe for concurrent use.
-	OnError func(ctx context.Context, err error)
+	NoRefresh bool // Recorders leave guidelines to the program, which calls Summarize. Optional.
 }
+
+const (
+	// maxArguments and maxResult bound the stored texts of a call, in characters: beginning and
+	// end, with the number of missing ones.
+	maxArguments = 2 << 10
+	maxResult    = 4 << 10
+	// maxDescription bounds what GuideTools adds to a description, in tokens.
+	maxDescription = 300
+)
 
 // maxKeep is the longest Keep: the months are read one by one.
 const maxKeep = 5 * 366 * 24 * time.Hour
@@ -93,10 +84,6 @@ func (c Config) withDefaults() (Config, error) {
 		{"RefreshAfter", &out.RefreshAfter, 10, 1 << 30},
 		{"History", &out.History, 100, maxLast},
 		{"Window", &out.Window, 20, maxLast},
-		{"MaxArguments", &out.MaxArguments, 2 << 10, 64 << 10},
-		{"MaxResult", &out.MaxResult, 4 << 10, 64 << 10},
-		{"MaxDescription", &out.MaxDescription, 300, 1 << 20},
-		{"Queue", &out.Queue, 1 << 10, 1 << 20},
 	} {
 		*n.value = cmp.Or(*n.value, n.fallback)
 		if *n.value < 0 || *n.value > n.most {
@@ -104,17 +91,8 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	out.History = max(out.History, out.Window)
-	out.Keep, out.Backoff = cmp.Or(c.Keep, 90*24*time.Hour), cmp.Or(c.Backoff, 200*time.Millisecond)
-	switch {
-	case out.Keep < 0 || out.Keep > maxKeep:
+	if out.Keep = cmp.Or(c.Keep, 90*24*time.Hour); out.Keep < 0 || out.Keep > maxKeep {
 		return out, fmt.Errorf("tool: Config.Keep %v: %w: above 0 and at most %v", c.Keep, backends.ErrInvalid, maxKeep)
-	case out.Backoff < 0:
-		return out, fmt.Errorf("tool: Config.Backoff %v: %w: above 0, or 0 for 200 ms", c.Backoff, backends.ErrInvalid)
-	}
-	config.Default(&out.OnError, func(context.Context, error) {})
-	out.IDs = work.IDs(out.IDs)
-	if err := c.Language.Validate(); err != nil {
-		return out, fmt.Errorf("tool: Config.Language: %w", err)
 	}
 	return out, nil
 }
@@ -127,18 +105,32 @@ type Memory struct {
 	model  *ask.Model
 	limits ask.Limits
 	prompt int // tokens
+
+	language backends.Language // as configured
+	onError  func(ctx context.Context, err error)
+	queue    int           // calls that may wait in a recorder
+	backoff  time.Duration // pause of a recorder after a failed write, doubled each time up to maxBackoff
 }
 
 // New returns a memory of tools, as reme.New does. The keeper keeps guidelines, and its store the
 // calls. Its Redact runs on every text before the table of package redact does. The model writes
 // guidelines; it may be nil. limits bound the cost of one request, prompt the tokens of calls that
-// one prompt shows. An unusable configuration is ErrInvalid.
-func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int) (*Memory, error) {
+// one prompt shows. Prompts and statistics are in language, which defaults to that of the calls. An
+// unusable configuration is ErrInvalid.
+//
+// onError, which may be nil, reports errors beside a call: calls that a recorder lost, as a
+// [*LostError], or cannot store for now, guidelines that it could not write, and descriptions that
+// GuideTools could not look up. It must be safe for concurrent use.
+func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int, language backends.Language, onError func(context.Context, error)) (*Memory, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{cfg: c, keeper: k, model: model, limits: limits, prompt: prompt}, nil
+	config.Default(&onError, func(context.Context, error) {})
+	return &Memory{
+		cfg: c, keeper: k, model: model, limits: limits, prompt: prompt, language: language, onError: onError,
+		queue: 1 << 10, backoff: 200 * time.Millisecond,
+	}, nil
 }
 
 // redact returns a text in a form to store and show.
@@ -164,5 +156,5 @@ func each(n int, f func(i int) error) []error { return work.Each(n, 8, "tool", f
 
 // notify reports an error beyond any caller. A panic of OnError is ignored.
 func (m *Memory) notify(ctx context.Context, err error) {
-	_ = work.Catch("OnError", func() error { m.cfg.OnError(ctx, err); return nil })
+	_ = work.Catch("OnError", func() error { m.onError(ctx, err); return nil })
 }

@@ -4,6 +4,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,6 +51,10 @@ type rig struct {
 	redactor func(string) string
 	limits   ask.Limits
 	prompt   int
+	lang     backends.Language
+	report   func(context.Context, error) // by default into errs
+	size     int                          // of the queue of a recorder
+	pause    time.Duration                // of a recorder
 
 	mu   sync.Mutex
 	errs []error // that OnError reported
@@ -80,15 +85,16 @@ func newRig(t testing.TB, m model.BaseChatModel, options ...func(*rig, *Config))
 		asked, err = ask.New(&ask.Config{Name: "test", Model: m, Concurrency: 4})
 		require.NoError(t, err)
 	}
-	if c.OnError == nil {
-		c.OnError = func(_ context.Context, err error) {
+	if r.report == nil {
+		r.report = func(_ context.Context, err error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.errs = append(r.errs, err)
 		}
 	}
-	r.Memory, err = New(*c, k, asked, r.limits, r.prompt)
+	r.Memory, err = New(*c, k, asked, r.limits, r.prompt, r.lang, r.report)
 	require.NoError(t, err)
+	r.queue, r.backoff = cmp.Or(r.size, r.queue), cmp.Or(r.pause, r.backoff)
 	return r
 }
 
@@ -403,15 +409,14 @@ func TestAWorkspaceAndARequestAreRequired(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
 	for _, c := range []Config{
-		{Window: -1}, {MaxResult: 65 << 10}, {Keep: -1}, {History: 10_001}, {Language: "fr"}, {Keep: 20 * 366 * 24 * time.Hour}, {Backoff: -1},
+		{Window: -1}, {Keep: -1}, {History: 10_001}, {Keep: 20 * 366 * 24 * time.Hour},
 	} {
-		_, err := New(c, r.keeper, nil, ask.Limits{}, 12_000)
+		_, err := New(c, r.keeper, nil, ask.Limits{}, 12_000, "", nil)
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
-	m, err := New(Config{}, r.keeper, nil, ask.Limits{}, 12_000)
+	m, err := New(Config{}, r.keeper, nil, ask.Limits{}, 12_000, "", nil)
 	require.NoError(t, err)
 	assert.NotPanics(t, func() { m.notify(ctx, errDown) })
-	assert.NotEmpty(t, m.cfg.IDs())
 }
 
 func TestNoSecretIsStoredOrShownToAModel(t *testing.T) {

@@ -90,12 +90,12 @@ const (
 // running work. A second call is harmless.
 func (m *Memory) NewRecorder(ctx context.Context) (_ backends.ToolRecorder, closing func(ctx context.Context) error) {
 	r := &recorder{memory: m, resting: map[dueTool]time.Time{}}
-	pause := func(failures int) time.Duration { return min(m.cfg.Backoff<<min(failures-1, 16), maxBackoff) }
+	pause := func(failures int) time.Duration { return min(m.backoff<<min(failures-1, 16), maxBackoff) }
 	r.calls = work.NewQueue(ctx, work.QueueConfig[calledBy, taken]{
-		Size: m.cfg.Queue, Workers: 4, Batch: batchSize, Handle: r.write, Pause: pause,
+		Size: m.queue, Workers: 4, Batch: batchSize, Handle: r.write, Pause: pause,
 	})
 	r.due = work.NewQueue(ctx, work.QueueConfig[dueTool, struct{}]{
-		Size: m.cfg.Queue, Workers: 2, Batch: m.cfg.Queue, Handle: r.refresh, Pause: pause,
+		Size: m.queue, Workers: 2, Batch: m.queue, Handle: r.refresh, Pause: pause,
 	})
 	return r, r.close
 }
@@ -113,7 +113,7 @@ func (r *recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsReq
 	for i := range req.Calls {
 		c := callOf(&req.Calls[i])
 		if c.ID == "" {
-			c.ID = r.memory.cfg.IDs()
+			c.ID = backends.NewID()
 		}
 		if c.Time.IsZero() {
 			c.Time = r.memory.keeper.Now() // a repeated write finds the same month

@@ -20,7 +20,7 @@ import (
 )
 
 // fast has a recorder retry without a pause.
-func fast(_ *rig, c *Config) { c.Backoff = time.Microsecond }
+func fast(r *rig, _ *Config) { r.pause = time.Microsecond }
 
 func toolCalls(tool string, from, upto int) []backends.ToolCall {
 	var out []backends.ToolCall
@@ -121,7 +121,7 @@ func TestGuidelinesCanBeLeftToTheProgram(t *testing.T) {
 }
 
 func TestARecorderDoesNotDelayAToolAndReportsWhatAFullQueueDrops(t *testing.T) {
-	r, gate := hanging(t, func(_ *rig, c *Config) { c.Queue = 50 })
+	r, gate := hanging(t, func(r *rig, _ *Config) { r.size = 50 })
 	rec := r.recorder()
 	take(t, rec, toolCalls("search", 0, 50)...) // returns while the store hangs
 	err := rec.RecordCalls(ctx, &backends.RecordCallsRequest{Scope: team, Calls: toolCalls("search", 50, 52)})
@@ -289,7 +289,7 @@ func BenchmarkRecord(b *testing.B) {
 }
 
 func BenchmarkRecordCalls(b *testing.B) {
-	r := newRig(b, nil, func(_ *rig, c *Config) { c.Queue = 1 << 20 })
+	r := newRig(b, nil, func(r *rig, _ *Config) { r.size = 1 << 20 })
 	rec := r.recorder()
 	list := toolCalls("search", 0, 1)
 	for b.Loop() {

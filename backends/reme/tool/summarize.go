@@ -141,7 +141,7 @@ func (m *Memory) languageOf(calls []Call) backends.Language {
 	for i := range calls {
 		texts = append(texts, readable(calls[i].Input), text.TruncateBytes(calls[i].Output, 1<<10))
 	}
-	return m.cfg.Language.For(texts...)
+	return m.language.For(texts...)
 }
 
 // begin returns the context for a guideline from the calls of several users: see [store.Begin].
