@@ -33,12 +33,12 @@ type ChatModel struct {
 	defaults model.Options
 	names    bool
 	answers  string           // Config.Answers
-	answer   *schema.ToolInfo // what an answer has to fit, by its parameters
+	answer   *schema.ToolInfo // the form of an answer, as the parameters of a tool
 }
 
 var _ model.ToolCallingChatModel = (*ChatModel)(nil)
 
-// NewChatModel returns a chat model; it makes no request yet. It returns
+// NewChatModel returns a chat model, which connects with the first call. It returns
 // backends.ErrInvalid without Model or with a malformed BaseURL.
 func NewChatModel(_ context.Context, c *Config) (*ChatModel, error) {
 	connection, err := newClient(c)
@@ -54,9 +54,9 @@ func NewChatModel(_ context.Context, c *Config) (*ChatModel, error) {
 	return m, nil
 }
 
-// Generate implements model.BaseChatModel with the options model, temperature,
-// top p, max tokens, stop, tools and tool choice. Why the model stopped is in
-// ResponseMeta.FinishReason; a refusal is the content.
+// Generate implements model.BaseChatModel with the options model, temperature, top p, max
+// tokens, stop, tools and tool choice. ResponseMeta.FinishReason has the model's reason
+// to stop; a refusal is the content.
 func (m *ChatModel) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	request, start, err := m.prepare(in, opts)
 	if err != nil {
@@ -83,10 +83,10 @@ func (m *ChatModel) Generate(ctx context.Context, in []*schema.Message, opts ...
 	return out, nil
 }
 
-// Stream implements model.BaseChatModel. A stream that ends before the model gave its reason
-// to stop, and without [DONE], ends with an error that wraps backends.ErrUnavailable: what
-// came until then is not the answer. Close the stream; the request ends with the
-// next piece, the timeout or the context.
+// Stream implements model.BaseChatModel. A stream may end before the model gave its reason
+// to stop, and without [DONE]. Then its error wraps backends.ErrUnavailable, and the pieces
+// before it are incomplete. Close the stream; the request ends with the next piece, the
+// timeout or the context.
 func (m *ChatModel) Stream(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
 	request, start, err := m.prepare(in, opts)
 	if err != nil {
@@ -119,13 +119,13 @@ func (m *ChatModel) Stream(ctx context.Context, in []*schema.Message, opts ...mo
 	}), nil
 }
 
-// pass passes the pieces of a stream on until the answer is complete or its
-// reader has gone. The timer bounds each piece.
+// pass passes the pieces of a stream on until the answer is complete or its reader has
+// gone. The timer bounds each piece.
 func (m *ChatModel) pass(from *api.ChatCompletionStream, timer *time.Timer, to *schema.StreamWriter[callbacks.CallbackOutput], c *model.Config) error {
 	for began, finished := false, false; ; {
 		timer.Reset(m.client.timeout)
 		piece, err := from.Recv()
-		timer.Stop() // the time that the reader takes does not count
+		timer.Stop() // the reader's own time is free
 		if err != nil && (finished || began && errors.Is(err, io.EOF)) {
 			return nil // after the reason to stop comes at most the usage; io.EOF is [DONE]
 		}
@@ -144,17 +144,17 @@ func (m *ChatModel) pass(from *api.ChatCompletionStream, timer *time.Timer, to *
 	}
 }
 
-// WithTools implements model.ToolCallingChatModel: the returned model offers the
-// tools; m is unchanged. The option model.WithTools replaces them for one call.
+// WithTools implements model.ToolCallingChatModel: the returned model offers the tools; m
+// is unchanged. The option model.WithTools replaces them for one call.
 func (m *ChatModel) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
 	with := *m
 	with.defaults.Tools = slices.Clone(tools)
 	return &with, nil
 }
 
-// WithJSONSchema returns a model whose answers are JSON of the form that the parameters of a
-// tool have, and that calls no tools; m is unchanged. Services that take no response_format
-// refuse its requests: see Config.Answers.
+// WithJSONSchema returns a model whose answers are JSON in the form of a tool's parameters.
+// It calls no tools; m is unchanged. Services that lack response_format refuse its requests:
+// see Config.Answers.
 func (m *ChatModel) WithJSONSchema(answer *schema.ToolInfo) (model.BaseChatModel, error) {
 	with := *m
 	with.defaults.Tools, with.answer = nil, answer
@@ -162,7 +162,7 @@ func (m *ChatModel) WithJSONSchema(answer *schema.ToolInfo) (model.BaseChatModel
 }
 
 // Endpoint returns the name of the model and its address, and Config.Answers. Models of the
-// same endpoint share what is learnt of it.
+// same endpoint share the knowledge about it.
 func (m *ChatModel) Endpoint() (name, answers string) {
 	return *m.defaults.Model + " at " + m.client.wire.base, m.answers
 }
@@ -191,8 +191,8 @@ func output(m *schema.Message, config *model.Config) *model.CallbackOutput {
 	return out
 }
 
-// prepare makes a request of messages and options, and the input of the callbacks
-// for it. It returns backends.ErrInvalid for what cannot be sent.
+// prepare makes a request of messages and options, and the input of the callbacks for it.
+// It returns backends.ErrInvalid if the API lacks a form for them.
 func (m *ChatModel) prepare(in []*schema.Message, opts []model.Option) (api.ChatCompletionRequest, *model.CallbackInput, error) {
 	defaults := m.defaults // a copy: options overwrite its fields
 	o := model.GetCommonOptions(&defaults, opts...)
@@ -212,8 +212,8 @@ func (m *ChatModel) prepare(in []*schema.Message, opts []model.Option) (api.Chat
 	return r, &model.CallbackInput{Messages: in, Tools: o.Tools, ToolChoice: o.ToolChoice, Config: config}, nil
 }
 
-// setSampling sets temperature and top p: none for reasoning models, which refuse
-// them. go-openai leaves out a zero: the smallest number takes its place until it is sent.
+// setSampling sets temperature and top p, except for reasoning models, which refuse them.
+// go-openai leaves out a zero: the smallest number takes its place until it is sent.
 func setSampling(r *api.ChatCompletionRequest, o *model.Options) {
 	name := r.Model[strings.LastIndexByte(r.Model, '/')+1:] // of a router, as in openai/gpt-5-mini
 	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5"} {
@@ -230,12 +230,13 @@ func setSampling(r *api.ChatCompletionRequest, o *model.Options) {
 	}
 }
 
-// brokenOff is OpenRouter's reason to stop of an answer whose model failed in the middle.
+// brokenOff is OpenRouter's reason to stop for an answer whose model failed in the
+// middle.
 const brokenOff api.FinishReason = "error"
 
 var errBrokenOff = errors.New("the service ended its answer with an error")
 
-// What the API calls the tool choices.
+// The API's names of the tool choices.
 var toolChoices = map[schema.ToolChoice]string{
 	schema.ToolChoiceForced: "required", schema.ToolChoiceAllowed: "auto", schema.ToolChoiceForbidden: "none",
 }
@@ -270,13 +271,13 @@ func setTools(r *api.ChatCompletionRequest, o *model.Options) error {
 		return fmt.Errorf("tool choice %q %q: %w: not offered", choice, o.AllowedToolNames, backends.ErrInvalid)
 	case n == 1 && choice == schema.ToolChoiceForced:
 		r.ToolChoice = api.ToolChoice{Type: api.ToolTypeFunction, Function: api.ToolFunction{Name: r.Tools[0].Function.Name}}
-	case n > 0: // the API refuses a choice among nothing
+	case n > 0: // the API refuses a choice among no tools
 		r.ToolChoice = toolChoices[choice]
 	}
 	return nil
 }
 
-// toFormat returns the form of an answer that has the parameters of a tool.
+// toFormat returns the form of an answer with the parameters of a tool.
 func toFormat(answer *schema.ToolInfo) (*api.ChatCompletionResponseFormat, error) {
 	parameters, err := answer.ToJSONSchema()
 	if err != nil {
@@ -345,8 +346,8 @@ func toParts(m *schema.Message) (out []api.ChatMessagePart, err error) {
 
 var illegalInNames = regexp.MustCompile(`[\s\p{Z}\p{C}<|\\/>]`)
 
-// legalName replaces what the API refuses in the name of a speaker, and shortens
-// it to the 64 characters that it accepts.
+// legalName replaces illegal characters in the name of a speaker, and shortens it to the
+// 64 characters that the API accepts.
 func legalName(name string) string {
 	return fmt.Sprintf("%.64s", illegalInNames.ReplaceAllString(strings.TrimSpace(name), "_"))
 }
@@ -371,8 +372,8 @@ func fromPiece(resp *api.ChatCompletionStreamResponse) *schema.Message {
 	return fromParts(d.Content+d.Refusal, d.ReasoningContent, d.ToolCalls, choice.FinishReason, resp.Usage)
 }
 
-// fromParts keeps the index of the tool calls, which shows what pieces of a stream belong
-// together.
+// fromParts keeps the index of the tool calls, which shows which pieces of a stream
+// belong together.
 func fromParts(content, reasoning string, calls []api.ToolCall, finish api.FinishReason, used *api.Usage) *schema.Message {
 	m := &schema.Message{Role: schema.Assistant, Content: content, ReasoningContent: reasoning}
 	for _, c := range calls {

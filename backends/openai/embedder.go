@@ -31,7 +31,7 @@ type Embedder struct {
 
 var _ embedding.Embedder = (*Embedder)(nil)
 
-// NewEmbedder returns an embedder; it makes no request yet. It returns
+// NewEmbedder returns an embedder, which connects with the first call. It returns
 // backends.ErrInvalid without Model, with a malformed BaseURL or with negative Dimensions.
 func NewEmbedder(_ context.Context, c *Config) (*Embedder, error) {
 	connection, err := newClient(c)
@@ -90,8 +90,8 @@ func (e *Embedder) request(ctx context.Context, name string, texts []string) (ve
 	return vectors, &resp.Usage, err
 }
 
-// inOrder puts each vector at the place that its index names, and makes sure that each text has
-// exactly one, of the length that was asked for. Without indexes they come in order.
+// inOrder puts each vector at the place that its index names. It checks that each text has
+// exactly one, of the requested length. Vectors without indexes come in order.
 func (e *Embedder) inOrder(data []api.Embedding, n int) ([][]float64, error) {
 	if len(data) != n {
 		return nil, fmt.Errorf("%w: %d vectors for %d texts", backends.ErrModel, len(data), n)

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// endpoints are what the process has learnt from refusals: the names of adaptations in a
+// endpoints are the process's knowledge from refusals: the names of adaptations in a
 // sync.Map, by model and address.
 var endpoints sync.Map
 
@@ -21,14 +21,14 @@ func endpointOf(name string) *sync.Map {
 // body is a request as it goes over the wire.
 type body map[string]json.RawMessage
 
-// adaptation is one way in which a request is said otherwise.
+// adaptation is one way to change the form of a request.
 type adaptation struct {
 	name    string         // in Config.Adapt and in reports
 	refusal *regexp.Regexp // how services ask for it
 	apply   func(body) (changed bool)
 }
 
-// adaptations are all that are known, in the order in which they are applied.
+// adaptations are all known ones, in the order in which they are applied.
 var adaptations = []adaptation{
 	{"max_completion_tokens", regexp.MustCompile(`(?i)use \W*max_completion_tokens|\bmax_tokens\W+is not supported`), rename("max_tokens", "max_completion_tokens")},
 	{"max_tokens", regexp.MustCompile(`(?i)` + refuses + `[^.]{0,80}max_completion_tokens|max_completion_tokens\W+extra inputs`), rename("max_completion_tokens", "max_tokens")},
@@ -43,10 +43,10 @@ var adaptations = []adaptation{
 	{"alternate", regexp.MustCompile(`(?i)roles? must alternate|should alternate with|alternat\w* (?:user|roles|between)|(?:successive|consecutive) (?:user|assistant|messages)`), alternate},
 }
 
-// refuses are the words by which services refuse what they do not know, or not in this place.
+// refuses are the words by which services refuse an unknown or misplaced field.
 const refuses = `(?:unsupported|not support|unrecognized|unknown|extra_forbidden|extra inputs|not permitted|not allowed|unexpected)`
 
-// refusesField finds the refusal of a field, whichever is named first.
+// refusesField matches the refusal of a field, before or behind its name.
 func refusesField(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?is)\b` + name + `\b.{0,200}` + refuses + `|` + refuses + `.{0,200}\b` + name + `\b`)
 }
@@ -78,12 +78,12 @@ type message map[string]any
 func ofMessages(change func(message) bool) func(body) bool {
 	return func(b body) (changed bool) {
 		var all []message
-		_ = json.Unmarshal(b["messages"], &all) // there are none in a request for embeddings
+		_ = json.Unmarshal(b["messages"], &all) // a request for embeddings has none
 		for _, m := range all {
 			changed = change(m) || changed
 		}
 		if changed {
-			b["messages"], _ = json.Marshal(all) // was JSON
+			b["messages"], _ = json.Marshal(all) // decoded from JSON
 		}
 		return changed
 	}
@@ -97,7 +97,7 @@ func without(name string) func(message) bool {
 	}
 }
 
-// emptyThought gives calls of tools whose thoughts are not known an empty one.
+// emptyThought gives tool calls whose thoughts are unknown an empty one.
 func emptyThought(m message) bool {
 	lacks := m["tool_calls"] != nil && m["reasoning_content"] == nil
 	if lacks {
@@ -106,7 +106,7 @@ func emptyThought(m message) bool {
 	return lacks
 }
 
-// asUser lets the user say what the system says.
+// asUser turns a message of the system into one of the user.
 func asUser(m message) bool {
 	is := m["role"] == "system"
 	if is {
@@ -115,7 +115,7 @@ func asUser(m message) bool {
 	return is
 }
 
-// alternate joins messages of the same role that follow one another.
+// alternate joins consecutive messages of the same role.
 func alternate(b body) bool {
 	var all, out []message
 	_ = json.Unmarshal(b["messages"], &all)
@@ -130,11 +130,11 @@ func alternate(b body) bool {
 	if len(out) == len(all) {
 		return false
 	}
-	b["messages"], _ = json.Marshal(out) // was JSON
+	b["messages"], _ = json.Marshal(out) // decoded from JSON
 	return true
 }
 
-// join joins two contents, each of which is a text or a list of parts.
+// join joins two contents; each is a text or a list of parts.
 func join(a, b any) any {
 	s, isText := a.(string)
 	t, areTexts := b.(string)

@@ -21,29 +21,28 @@
 // # Other services
 //
 // A service that refuses the form of a request is asked in another form, and the process
-// remembers it for that address and model: names of fields, roles that have to alternate,
-// temperatures. Each is reported once, by Config.OnError and in the log. README.md of this
-// folder lists the services that this is tested for.
+// remembers it for that address and model: names of fields, roles that must alternate,
+// temperatures. Each change is reported once, by Config.OnError and in the log. README.md
+// of this folder lists the tested services.
 //
 // # Failures
 //
-// A request that fails with 429 or a 5xx, or whose connection breaks, is retried
-// with growing, jittered waits, never before its Retry-After is over, never beyond the
-// deadline, and not at all within 2 s of it: a reply that waits for an embedder gets the
-// error at once. Every error names the cause and wraps one sentinel of
-// package backends:
+// A request that fails with 429 or a 5xx, or whose connection breaks, is retried with
+// growing, jittered waits. A retry keeps to its Retry-After and to the deadline. Within 2
+// s of the deadline the error comes at once, for a reply that waits for an embedder.
+// Every error names the cause and wraps one sentinel of package backends:
 //
 //   - ErrUnavailable: the service, the network, the key or the account is the
-//     cause (every status but those below, time-outs, answers that are cut or of
-//     another protocol; 400 and 422 that are about the key, the account or the form of
+//     cause (every other status, time-outs, answers that are cut or of another
+//     protocol; 400 and 422 that are about the key, the account or the form of
 //     the request). The same request may succeed once that is repaired.
 //   - ErrInvalid: the request can never succeed (other 400 and 422, and 413: too long,
-//     refused content; a config or message that cannot be sent).
-//   - ErrModel: the answer lacks what was asked for: choices, or vectors.
+//     refused content; a config or message that the API has no form for).
+//   - ErrModel: the answer lacks the choices or the vectors of the request.
 //     ErrDimension: vectors of an unexpected length.
 //
-// When the caller's context ends a call, the error wraps the context's error; of
-// these only a deadline is ErrUnavailable. No error contains the API key.
+// When the caller's context ends a call, the error wraps the context's error; only a
+// deadline is ErrUnavailable too. Errors never contain the API key.
 package openai
 
 import (
@@ -78,11 +77,12 @@ const (
 
 // Config configures [NewChatModel] and [NewEmbedder]. It is copied.
 type Config struct {
-	// APIKey is sent as a bearer token. Optional for services that ask for none.
+	// APIKey is sent as a bearer token. Optional for services that accept requests
+	// without one.
 	APIKey string
-	// BaseURL is where the API is served, for example "http://localhost:11434/v1". Its
-	// query goes with each request; with an api-version in it the key is sent as Azure
-	// wants it. Optional. Defaults to OpenAI's own.
+	// BaseURL is the address of the API, for example "http://localhost:11434/v1". Its
+	// query goes with each request; with an api-version in it the key is sent in Azure's
+	// form. Optional. Defaults to OpenAI's own.
 	BaseURL string
 	// Model is the name of the chat model or of the embedding model. Required.
 	Model string
@@ -91,40 +91,40 @@ type Config struct {
 	// it zero. Optional. Defaults to a client of its own with pooled connections.
 	HTTPClient *http.Client
 	// Timeout bounds a request with its retries, and each piece of a stream. Optional.
-	// Defaults to the deadline of the caller's context; to 60 s where there is none, and for
-	// the pieces of a stream.
+	// Defaults to the deadline of the caller's context, and to 60 s for a context without
+	// one and for the pieces of a stream.
 	Timeout time.Duration
-	// MaxRetries is how often a request is retried. Optional. Defaults to 3; below
-	// 0 it is never retried.
+	// MaxRetries is how often a request is retried. Optional. Defaults to 3; below 0
+	// turns retries off.
 	MaxRetries int
 
 	// Temperature and MaxTokens are a chat model's defaults; the options of a call
-	// replace them. Optional: what is nil or 0 is not sent. Reasoning models (o1,
-	// o3, o4, gpt-5) refuse a temperature: none is sent to them.
+	// replace them. Optional: nil and 0 are left out of requests. Requests to reasoning
+	// models (o1, o3, o4, gpt-5), which refuse a temperature, go without one.
 	Temperature *float32
 	MaxTokens   int
 
-	// Extra are fields of the service's own that go into the body of each request, such as
+	// Extra are the service's own fields for the body of each request, such as
 	// "enable_thinking": false. They replace ours of the same name; nil removes one. Optional.
 	Extra map[string]any
 	// Adapt names adaptations of the form that are used from the first request on:
 	// max_completion_tokens, max_tokens (the reverse), no_temperature, no_top_p, no_stop,
 	// no_stream_options, no_names, no_reasoning, reasoning (an empty thought with calls that
-	// have none), no_system (the user says what the system says), alternate (messages of one
-	// role in a row become one). Optional: each is learnt from the first refusal.
+	// lack one), no_system (the system's messages become the user's), alternate (messages of
+	// one role in a row become one). Optional: each is learnt from the first refusal.
 	Adapt []string
-	// Answers says by what structured answers are asked for at first: "schema"
-	// (response_format with a JSON schema), "forced" (a tool that has to be called), "auto"
-	// (a tool) or "prompt" (JSON in the prompt). A refusal leads to the next one. Optional.
-	// Defaults to "schema".
+	// Answers is the first form for structured answers: "schema" (response_format with a
+	// JSON schema), "forced" (a tool that must be called), "auto" (a tool) or "prompt"
+	// (JSON in the prompt). A refusal leads to the next one. Optional. Defaults to
+	// "schema".
 	Answers string
 	// Names sends the names of speakers, which some services refuse. Optional.
 	Names bool
-	// EmptyMessages ends a stream after more keep-alive comments in a row. Optional: 0 is no
-	// bound but Timeout.
+	// EmptyMessages is the most keep-alive comments in a row; more of them end the stream.
+	// Optional: at 0 only Timeout bounds it.
 	EmptyMessages int
-	// OnError is told once of each adaptation that was learnt. It must be safe for concurrent
-	// use. Optional; the log has it in any case.
+	// OnError is told once of each learnt adaptation. It must be safe for concurrent use.
+	// Optional; the log has it in any case.
 	OnError func(ctx context.Context, stage string, err error)
 
 	// Dimensions asks an embedding model for vectors of that length;
@@ -132,20 +132,20 @@ type Config struct {
 	// the model's own.
 	Dimensions int
 	// BatchSize is how many texts go into a request for embeddings at most. Optional. Defaults
-	// to 100. Memory itself asks for fewer where a service refuses so many.
+	// to 100. Memory itself asks for fewer if a service refuses so many.
 	BatchSize int
 
-	// ErrorText says that errors have the service's own message, which may quote what was
-	// sent, and so what users said. They stand in logs and in Health. Optional. Without it
+	// ErrorText puts the service's own message into errors. It may quote the request, and
+	// so the words of users, and errors stand in logs and in Health. Optional. By default
 	// errors have the status and the code.
 	ErrorText bool
 }
 
-// FromEnv returns the configs of the chat model and the embedder that the
-// environment names: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL (default
-// gpt-4o-mini) and OPENAI_EMBEDDING_MODEL (default text-embedding-3-small). Both
-// are nil without a key; embedder is also nil for a base URL without an embedding
-// model, since many compatible services have none.
+// FromEnv returns the configs of the chat model and the embedder that the environment
+// names: OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL (default gpt-4o-mini) and
+// OPENAI_EMBEDDING_MODEL (default text-embedding-3-small). Both are nil without a key.
+// embedder is also nil for a base URL without an embedding model, since many compatible
+// services lack one.
 func FromEnv() (chat, embedder *Config) {
 	key, base, embedding := env("OPENAI_API_KEY"), env("OPENAI_BASE_URL"), env("OPENAI_EMBEDDING_MODEL")
 	if key == "" {
@@ -197,7 +197,7 @@ func newClient(c *Config) (*client, error) {
 	return out, nil
 }
 
-// check refuses what nothing is known by, and returns Extra as it is sent.
+// check refuses unknown names, and returns Extra in the form of a body.
 func (c *Config) check() (extra body, err error) {
 	for _, name := range c.Adapt {
 		if !slices.ContainsFunc(adaptations, func(a adaptation) bool { return a.name == name }) {
@@ -217,7 +217,8 @@ func (c *Config) check() (extra body, err error) {
 	return extra, err
 }
 
-// bound ends a request after Config.Timeout. Without one the caller's deadline decides.
+// bound ends a request after Config.Timeout. Without Config.Timeout the caller's deadline
+// decides.
 func (c *client) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, bounded := ctx.Deadline(); bounded && !c.chosen {
 		return context.WithCancel(ctx)
@@ -225,9 +226,9 @@ func (c *client) bound(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeoutCause(ctx, c.timeout, errTimeout)
 }
 
-// checkRetry is retryablehttp's policy, except where the call would end before the wait
-// that the service asks for, or before a wait of our own and as much time for an answer:
-// then the service's answer is the error.
+// checkRetry is retryablehttp's policy with one exception. The call may end before the
+// wait that the service asks for, or before a wait of our own and as much time for an
+// answer. Then the service's answer is the error.
 func (c *client) checkRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	retry, _ := retryablehttp.DefaultRetryPolicy(ctx, resp, err)
 	wait := retryablehttp.DefaultBackoff(0, 0, 0, resp) // Retry-After, or 0
@@ -238,15 +239,15 @@ func (c *client) checkRetry(ctx context.Context, resp *http.Response, err error)
 // errTimeout is the cause of a context that Config.Timeout ended.
 var errTimeout = errors.New("no answer in time")
 
-// failure returns the caller's error for err, which is go-openai's or wraps a
-// sentinel already. Others are not wrapped: they may repeat the API key.
+// failure returns the caller's error for err, which is go-openai's or wraps a sentinel
+// already. It leaves other errors unwrapped: they may repeat the API key.
 func (c *client) failure(ctx context.Context, doing string, err error) error {
 	return fault.Told(c.told(ctx, doing, err))
 }
 
 func (c *client) told(ctx context.Context, doing string, err error) error {
 	var answer *api.APIError
-	var page *api.RequestError // an answer that is not the API's, such as a proxy's
+	var page *api.RequestError // an answer of somebody else, such as a proxy
 	if errors.As(err, &page) {
 		answer = &api.APIError{HTTPStatusCode: page.HTTPStatusCode, Message: fmt.Sprintf("%.200q", page.Body)}
 	}
@@ -259,7 +260,7 @@ func (c *client) told(ctx context.Context, doing string, err error) error {
 		text, sentinel = c.fromAPI(answer)
 	case errors.Is(context.Cause(ctx), errTimeout):
 		text = fmt.Sprintf("no answer within %s: raise openai.Config.Timeout if the model needs longer", c.timeout)
-	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the service's fault
+	case errors.Is(ctx.Err(), context.Canceled): // the caller's decision
 		return fmt.Errorf("openai: %s: %w", doing, ctx.Err())
 	case ctx.Err() != nil:
 		return fmt.Errorf("openai: %s: %w: %w", doing, sentinel, ctx.Err())
@@ -272,8 +273,7 @@ func (c *client) told(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("openai: %s: %w: %s", doing, sentinel, text)
 }
 
-// The way out for the statuses that are neither the request's nor the service's
-// fault.
+// The way out for the statuses that blame neither the request nor the service.
 var hints = map[int]string{
 	http.StatusUnauthorized:    ": set OPENAI_API_KEY, or APIKey in the config, to a valid key",
 	http.StatusPaymentRequired: ": the account's quota is spent",
@@ -281,8 +281,8 @@ var hints = map[int]string{
 	http.StatusNotFound:        ": check Model and BaseURL (OPENAI_MODEL, OPENAI_BASE_URL)",
 }
 
-// fromAPI returns the text and the sentinel for a failure that the API reports:
-// by a status or, with status 0, inside a stream.
+// fromAPI returns the text and the sentinel for a failure that the API reports: by a
+// status or, with status 0, inside a stream.
 func (c *client) fromAPI(e *api.APIError) (text string, sentinel error) {
 	status := e.HTTPStatusCode
 	if inside, ok := e.Code.(int); ok && status == 0 && inside >= http.StatusBadRequest { // in a stream
@@ -306,7 +306,7 @@ func (c *client) fromAPI(e *api.APIError) (text string, sentinel error) {
 	return text, sentinel
 }
 
-// code returns what the API calls a failure, if it is a name: another text may quote.
+// code returns the API's code of a failure, if it is a name: another text may quote.
 func code(e *api.APIError) string {
 	if name := fmt.Sprint(e.Code); named.MatchString(name) {
 		return " (" + name + ")"

@@ -25,12 +25,11 @@ import (
 
 const (
 	maxRefusal = 1 << 16 // bytes of a refusal that are read
-	tinyNumber = 1e-30   // go-openai leaves out a zero: what is smaller than this is meant to be one
+	tinyNumber = 1e-30   // go-openai leaves out a zero: a smaller number than this stands for one
 )
 
 // wire is the transport of a client. It sends each request in the form that its endpoint takes,
-// and learns that form from refusals; it makes of answers that are no plain ones what the API
-// would have said.
+// and learns that form from refusals. It turns unusual answers into the API's own form.
 type wire struct {
 	next    http.RoundTripper
 	base    string // the address
@@ -94,7 +93,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// complete puts in what go-openai has no way to send: zeros, and fields of the provider.
+// complete adds fields that go-openai cannot send: zeros, and fields of the provider.
 func (w *wire) complete(b body) {
 	for _, name := range []string{"temperature", "top_p"} {
 		if x, err := strconv.ParseFloat(string(b[name]), 64); err == nil && x < tinyNumber {
@@ -138,15 +137,15 @@ func (w *wire) send(req *http.Request, b body) (*http.Response, error) {
 	return w.next.RoundTrip(out)
 }
 
-// refusal returns what a service says against a request, and "" for an answer. A refusal of the
-// form has the status 400 then, whatever the service gave it: llama.cpp says 500, and OpenRouter
-// 404, or 200 with an error inside.
+// refusal returns a service's text against a request, and "" for an answer. It gives a refusal
+// of the form the status 400. Services have others: llama.cpp says 500, and OpenRouter 404, or
+// 200 with an error inside.
 func refusal(resp *http.Response, stream bool) string {
 	answered := resp.StatusCode < http.StatusBadRequest
 	if answered && stream && !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		return ""
 	}
-	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // who reads on gets the error again
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a later reader gets the error again
 	resp.Body = struct {
 		io.Reader
 		io.Closer
@@ -166,8 +165,8 @@ func refusal(resp *http.Response, stream bool) string {
 	return string(head)
 }
 
-// statusInside returns the status of an error object in an answer without choices, else that of
-// the answer.
+// statusInside returns the status of an error object in an answer without choices, else the
+// answer's own.
 func statusInside(answer []byte, status int) int {
 	var got struct {
 		Error   *struct{ Code any }
@@ -182,14 +181,14 @@ func statusInside(answer []byte, status int) int {
 	return http.StatusBadGateway
 }
 
-// lines is a stream without its comments, which keep a connection alive and say nothing. It
-// ends with io.EOF only behind [DONE]: one that breaks off is io.ErrUnexpectedEOF.
+// lines is a stream without its comments, which only keep a connection alive. It ends with
+// io.EOF only behind [DONE]: a broken stream is io.ErrUnexpectedEOF.
 type lines struct {
 	io.ReadCloser
 	from *bufio.Reader
 	most int // comments in a row; 0 is any number
 
-	line  []byte // what is left of one
+	line  []byte // the rest of one
 	empty int
 	done  bool
 }

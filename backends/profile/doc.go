@@ -1,7 +1,8 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profile is a typed document about each user, filled by what is learnt anyway:
+// Package profile is a typed document about each user, filled from the facts that are
+// learnt anyway:
 //
 //	type Person struct {
 //		Name    string   `json:"name,omitempty" jsonschema_description:"how to address the user"`
@@ -17,16 +18,16 @@
 //		Backend: backend, Window: window, Core: &core.Config{Blocks: []core.Block{person.Block()}}, // shown in every prompt
 //	})
 //
-// # Where it comes from
+// # Origin
 //
-// The model that learns facts says in the same call which field a fact states, and reflection
-// says it of facts that were learnt before (reflection.Config.Profile). The value stands with the
-// fact, under [backends.MetaProfile], and nowhere else: the document follows from the facts that
-// hold. So the last statement about a field decides, by when it was said; a fact that is
-// retracted, deleted, forgotten or corrected takes its value along, a list loses what that fact
-// said; and whoever asks where a value comes from gets the fact, with its history.
+// The model that learns facts says in the same call which field a fact states. Reflection does so
+// for facts that were learnt before (reflection.Config.Profile). The value stands with the fact
+// alone, under [backends.MetaProfile]: the document follows from the active facts. So the last
+// statement about a field decides, by its time. A fact that is retracted, deleted, forgotten or
+// corrected takes its value along, and a list loses that fact's elements. The origin of a value
+// is its fact, with its history.
 //
-// A value is stored if the schema of its field takes it, and the Go type: what a model writes
-// otherwise is no part of the fact, and comes back as [backends.OutcomeSkipped]. When T changes,
-// what still fits stays, and what does not is left out.
+// A value is stored if the schema of its field takes it, and the Go type. Any other value of a
+// model is left out of the fact, and comes back as [backends.OutcomeSkipped]. When T changes,
+// the values that still fit stay, and the others are left out.
 package profile

@@ -29,7 +29,7 @@ import (
 
 // Config configures a [Profile]. It is copied by [New].
 type Config struct {
-	Name   string // Of the core block. Optional. Defaults to "profile".
+	Name   string // The name of the core block. Optional. Defaults to "profile".
 	Tokens int    // The most that the block shows, estimated. Optional. Defaults to 300.
 }
 
@@ -40,10 +40,10 @@ type Profile[T any] struct {
 	keep   atomic.Pointer[keeper.Keeper] // of the backend that fills it
 }
 
-// New returns a profile with the fields of T, a struct whose JSON Schema is made as that of
-// Eino's tools: by the tags json, jsonschema and jsonschema_description. Whatever they say, no
-// field is required: nobody says everything at once. A type without a schema is ErrInvalid. cfg
-// may be nil.
+// New returns a profile with the fields of T, a struct whose JSON Schema is made like the
+// schemas of Eino's tools: by the tags json, jsonschema and jsonschema_description. All fields
+// are optional, whatever the tags say: a person says few things at once. A type without a
+// schema is ErrInvalid. cfg may be nil.
 func New[T any](cfg *Config) (*Profile[T], error) {
 	p := &Profile[T]{}
 	if cfg != nil {
@@ -79,7 +79,7 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 		return nil, errors.New("it is no struct")
 	}
 	out := &jsonschema.Schema{}
-	return out, work.Catch("its schema", func() error { // a field of a function panics
+	return out, work.Catch("its schema", func() error { // a field with a function panics
 		info, err := utils.GoStruct2ToolInfo[T]("profile", "")
 		if err != nil {
 			return err
@@ -92,7 +92,8 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 // Fields returns the fields, for the backend that fills them.
 func (p *Profile[T]) Fields() fields.Set { return p.fields }
 
-// Bind is called by the backend whose Config names the profile. Another one is ErrInvalid.
+// Bind is called by the backend whose Config names the profile. A second backend is
+// ErrInvalid.
 func (p *Profile[T]) Bind(k *keeper.Keeper) error {
 	if !p.keep.CompareAndSwap(nil, k) {
 		return fmt.Errorf("profile: %w: another backend fills it: make one for each", backends.ErrInvalid)
@@ -100,15 +101,16 @@ func (p *Profile[T]) Bind(k *keeper.Keeper) error {
 	return nil
 }
 
-// Value is what is known of a user.
+// Value is the document of a user.
 type Value[T any] struct {
 	Document T
-	// Evidence are, by the names of fields, the ids of the facts that state them.
+	// Evidence has the ids of the facts behind each field, by its name.
 	Evidence map[string][]string
 }
 
-// Get returns what the facts about a user say now. Nothing known is the zero document.
-// Errors: ErrNoScope without a user, ErrUnavailable, ErrInvalid where no backend fills it.
+// Get returns the document of a user from the facts that hold now. It is the zero document
+// before the first fact. Errors: ErrNoScope without a user, ErrUnavailable, ErrInvalid if
+// no backend fills the profile.
 func (p *Profile[T]) Get(ctx context.Context, s backends.Scope) (*Value[T], error) {
 	held, err := p.held(ctx, s)
 	if err != nil {
@@ -117,7 +119,7 @@ func (p *Profile[T]) Get(ctx context.Context, s backends.Scope) (*Value[T], erro
 	return p.value(held)
 }
 
-// held is what facts say of the fields of a user.
+// held has the facts about the fields of a user.
 type held struct {
 	keep      *keeper.Keeper
 	scope     backends.Scope
@@ -152,8 +154,9 @@ func (p *Profile[T]) held(ctx context.Context, s backends.Scope) (*held, error) 
 	return h, nil
 }
 
-// next returns the id of a new statement about a field. It follows from all that was stated so
-// far: of writers that saw the same one is first, and the others conflict with it.
+// next returns the id of a new statement about a field. It follows from all earlier
+// statements: the first of several writers that saw the same ones wins, and the others
+// conflict with it.
 func (h *held) next(field string) string {
 	parts := []string{fields.Key, field}
 	for _, m := range h.facts {
@@ -164,7 +167,7 @@ func (h *held) next(field string) string {
 	return keeper.ContentID(h.partition, backends.KindFact, parts...)
 }
 
-// value decodes what facts say.
+// value decodes the document of the facts.
 func (p *Profile[T]) value(h *held) (*Value[T], error) {
 	out := &Value[T]{Evidence: map[string][]string{}}
 	for name, facts := range h.of {
@@ -178,11 +181,11 @@ func (p *Profile[T]) value(h *held) (*Value[T], error) {
 	return out, nil
 }
 
-// Update changes the document of a user as the program: change gets what is known, and the
-// fields that it changes become facts, which take the place of those that stated them; what
-// stated a field that it clears is retracted. What others write at the same time stays: change
-// is called again on top of it. A document that does not fit the schema is ErrInvalid, with
-// nothing stored.
+// Update changes the document of a user as the program. change gets the present document. The
+// fields that it changes become facts, which supersede the facts that stated them; the facts
+// behind a cleared field are retracted. Changes of others at the same time stay: change is
+// called again on top of them. A document that does not fit the schema is ErrInvalid, and the
+// store stays as it is.
 func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(doc *T) error) (_ *Value[T], err error) {
 	defer work.Recover("profile", &err)
 	keep, err := p.bound()
@@ -238,8 +241,8 @@ func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(d
 	return p.Get(ctx, s)
 }
 
-// edit states the value of a field, none for nil, and takes the field from the facts that stated
-// it. One that states nothing else holds no more.
+// edit states the value of a field, unless it is nil, and takes the field from the facts that
+// stated it. A fact that states nothing else ends.
 func (h *held) edit(ctx context.Context, f *fields.Field, value any, stamp time.Time) (out []store.Mutation, err error) {
 	var stated *store.Record
 	if value != nil {
@@ -286,8 +289,8 @@ func nameOf(f reflect.StructField) string {
 	return cmp.Or(name, f.Name)
 }
 
-// History returns what happened to the facts that state a field now, and to those that they
-// replaced, oldest first. A field that nothing states is ErrNotFound.
+// History returns the events of the facts that state a field now, and of their
+// predecessors, oldest first. A field without a fact is ErrNotFound.
 func (p *Profile[T]) History(ctx context.Context, s backends.Scope, field string) ([]backends.Event, error) {
 	h, err := p.held(ctx, s)
 	if err != nil {
@@ -309,7 +312,7 @@ func (p *Profile[T]) History(ctx context.Context, s backends.Scope, field string
 }
 
 // Block returns the core block that shows the profile, for core.Config.Blocks: a line for each
-// field that is known, in the order of T, within Config.Tokens. The agent cannot edit it. Its
+// known field, in the order of T, within Config.Tokens. The agent cannot edit it. Its
 // Description is English, and may be set.
 func (p *Profile[T]) Block() core.Block {
 	return core.Block{Name: p.config.Name, Description: "What is known of the user", Limit: 4 * max(500, p.config.Tokens), View: p.view}

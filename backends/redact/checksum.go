@@ -18,7 +18,7 @@ func hasDigits(least, most int) func(string) bool {
 }
 
 // issuers are the first digits of the cards of Visa, Mastercard, American Express, Diners,
-// Discover, JCB, UnionPay, Maestro and Mir, with how many digits these have.
+// Discover, JCB, UnionPay, Maestro and Mir, with their numbers of digits.
 var issuers = regexp.MustCompile(`^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3[0689]\d{12}|(?:6011|64[4-9]\d|65\d\d|35[2-8]\d)\d{12}|(?:62|81)\d{14,17}|(?:50|5[6-9]|6[37])\d{14})$`)
 
 // isCard checks the issuer and Luhn's sum.
@@ -80,7 +80,7 @@ func isSpanishID(s string) bool {
 	return s[8] == "TRWAGMYFPDXBNJZSQVHLCKE"[n%23]
 }
 
-// isCPF checks both digits; numbers of one digit are not given out.
+// isCPF checks both digits; numbers of one repeated digit are invalid.
 func isCPF(s string) bool {
 	for n := 9; n <= 10; n++ {
 		sum := 0

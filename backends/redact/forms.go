@@ -11,20 +11,20 @@ import (
 
 // form is one form of secrets.
 type form struct {
-	name    string         // what it finds, for readers of the table
-	kind    string         // of the secret, in its mark; empty: what the needle names
+	name    string         // its content, for readers of the table
+	kind    string         // the kind of the secret, in its mark; empty: kindOf the needle
 	needles []string       // in lower case: looked for first, because that is fast
-	rest    *regexp.Regexp // what follows the needle. Its group is the secret; without groups needle and match are.
+	rest    *regexp.Regexp // The text behind the needle. Its group is the secret; without groups the secret is needle and match.
 	// check accepts a match, given up to 32 bytes in front of the needle. Optional.
 	check func(before, secret string) bool
 }
 
-// Parts of expressions: a value in quotes, which a cut-off text may leave open, and one
-// without.
+// Parts of expressions: a value in quotes, which a cut-off text may leave open, and a
+// bare one.
 const (
 	quoted = `"((?:[^"\\]|\\.)+)|'((?:[^'\\]|\\.)+)|\\+"([^"\\]+)`
 	bare   = `([^\s,;&"'<>{}()\[\]\\，。；]+)`
-	ascii  = `[!#-&(-+\--:<-Z^-~]*[0-9A-Za-z][!#-&(-+\--:<-Z^-~]*` // one without quotes, commas, semicolons and brackets
+	ascii  = `[!#-&(-+\--:<-Z^-~]*[0-9A-Za-z][!#-&(-+\--:<-Z^-~]*` // a bare one, also free of commas, semicolons and brackets
 	suffix = `^(?i:[_-]?key)?(?i:[_-]?id)?`                        // of a field's name
 )
 
@@ -36,7 +36,7 @@ var fieldNames = []string{
 
 var token = []string{"token"}
 
-// kindOf returns what the name of a field says that it holds.
+// kindOf returns the kind of content that the name of a field tells.
 func kindOf(needle string) string {
 	for _, of := range [][]string{{"password", "pass", "pwd", "pw", "密码", "口令"}, {"key", "key", "密钥", "私钥"}, {"cookie", "cookie"}, {"token", "token", "令牌"}} {
 		if slices.ContainsFunc(of[1:], func(part string) bool { return strings.Contains(needle, part) }) {
@@ -46,7 +46,7 @@ func kindOf(needle string) string {
 	return "secret"
 }
 
-// forms is the table of what is found.
+// forms is the table of secrets.
 var forms = []form{
 	{name: "private key", kind: "key", needles: []string{"-----begin "},
 		rest: regexp.MustCompile(`^[A-Z0-9 ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)`)},
@@ -98,8 +98,8 @@ var forms = []form{
 	service("JSON Web Token", `[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.?[A-Za-z0-9_-]*`, "eyj"),
 }
 
-// service is the form of the keys of a service: a prefix that is no part of a longer word,
-// and what goes on from it.
+// service is the form of the keys of a service: a prefix at the begin of a word, and its
+// continuation.
 func service(name, rest string, prefixes ...string) form {
 	return form{name: name, kind: "key", needles: prefixes, rest: regexp.MustCompile(`^` + rest), check: func(before, _ string) bool {
 		return !wordEnd.MatchString(before)
@@ -125,7 +125,7 @@ func isCredential(_, secret string) bool {
 	return strings.ContainsAny(secret, "0123456789=") || len(secret) >= 20
 }
 
-// passwordNames begin what people say of a password of theirs.
+// passwordNames begin people's sentences about their passwords.
 var passwordNames = []string{"password", "passphrase", "passcode", "passwd", "pwd", "pw"}
 
 var (
@@ -142,10 +142,10 @@ func looksSecret(_, secret string) bool {
 		(strings.ContainsAny(word, "0123456789") || mixture.MatchString(secret) || len(word) >= 20)
 }
 
-// hasDigitAndLetter accepts what is secret also where no verb says so.
+// hasDigitAndLetter accepts a text that is secret even without a verb before it.
 func hasDigitAndLetter(before, secret string) bool {
 	return looksSecret(before, secret) && strings.ContainsAny(secret, numerals) && strings.ContainsAny(secret, letters) && len(secret) >= 6
 }
 
-// isNoRemark refuses what a form says of a password: "password: required".
+// isNoRemark refuses a form's remark about a password: "password: required".
 func isNoRemark(_, secret string) bool { return !remark.MatchString(secret) }

@@ -13,7 +13,7 @@ type datum struct {
 	name  string         // its kind, in the mark
 	first string         // the characters that it begins with, for speed
 	form  *regexp.Regexp // all of it; it ends where a word ends
-	// word must stand in front of it, not must not. Optional.
+	// word must stand in front of it, and not must be absent there. Optional.
 	word, not *regexp.Regexp
 	// check accepts it, given its letters and digits alone, in upper case. Optional.
 	check func(string) bool
@@ -24,7 +24,7 @@ const (
 	letters  = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// named finds one of the names of a field at the end of a text, whose value comes next.
+// named matches one of the names of a field at the end of a text, whose value comes next.
 func named(names string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:` + names + `)(?:[ _-]?(?:numbers?|no\.?|nr\.?|id)|号码?)?\\?["'”]?\s*(?:is|was|are|[:：=#]|是|为)?\s*\\?["'“]?$`)
 }
@@ -33,13 +33,13 @@ func shape(expr string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + expr
 
 var (
 	phoned = named(`phone|\b(?:mobile|cell|tel|telephone|whatsapp|fax|sms|(?:call|text|ring|reach|dial)(?: (?:me|us|him|her|them))?(?: at| on))[.]?|电话|手机|座机|热线|传真|联系方式|致电|拨打`)
-	// counted numbers are no one's.
+	// counted numbers are counts and ids of things.
 	counted = named(`\b(?:order|invoice|ticket|tracking|shipment|transaction|trace|request|sku|size|bytes|length|offset|total|count|amount|price|seed)|订单|单号|运单|流水|编号|序号|工单|大小|字节|金额|总数|数量`)
 	units   = regexp.MustCompile(`^ ?(?i:(?:bytes?|[kmgt]i?b|ms|rows?|tokens?|usd|eur)\b|元|字节|条|次|毫秒)`)
 )
 
-// personal is the table of personal data. Of what has a checksum, the checksum is checked;
-// what has none needs a form that little else has, or a word in front of it.
+// personal is the table of personal data. A checksum is checked where there is one. Data
+// without one needs a rare form, or a word in front of it.
 var personal = []datum{
 	// ISO/IEC 7812-1.
 	{name: "card", first: "23456", not: counted, check: isCard,
@@ -48,10 +48,10 @@ var personal = []datum{
 	{name: "account", first: letters, check: isIBAN,
 		form: shape(`[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?`)},
 
-	// ITU-T E.164: up to 15 digits, of which the first are the country's.
+	// ITU-T E.164: up to 15 digits, and the first are the country's.
 	{name: "phone", first: "+%", check: hasDigits(8, 15),
 		form: shape(`(?:\+|%2[Bb])[1-9]\d{0,2}[ .-]?(?:\(0?\d{1,4}\)[ .-]?)?\d{1,14}(?:[ ./-]\d{2,8}){0,4}`)},
-	// North American Numbering Plan: no area and no exchange begins with 0 or 1.
+	// North American Numbering Plan: areas and exchanges begin with 2 to 9.
 	{name: "phone", first: "123456789(", not: counted,
 		form: shape(`(?:1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[.-])[2-9]\d\d[ .-]\d{4}`)},
 	// Areas with a 0, as in most of Europe and Asia.
@@ -66,16 +66,16 @@ var personal = []datum{
 	// Spain, Real Decreto 1553/2005: the letter follows from the number.
 	{name: "id", first: numerals + "XYZ", form: shape(`(?:\d{8}|[XYZ]-?\d{7})-?[A-HJ-NP-TV-Z]`), check: isSpanishID},
 	// Italy, D.M. 23 December 1976: letters of names, year, one of twelve letters for the month,
-	// day, place. Nothing else looks so.
+	// day, place. This form is unique.
 	{name: "id", first: letters, form: shape(`[A-Za-z]{6}\d\d[A-EHLMPRSTa-ehlmprst][0-7]\d[A-Za-z]\d{3}[A-Za-z]`)},
 	// Brazil: CPF, two digits modulo 11.
 	{name: "id", first: numerals, form: shape(`\d{3}\.\d{3}\.\d{3}-\d{2}`), check: isCPF},
-	// What a name has to stand in front of: CPF again, the Dutch burgerservicenummer, the Polish
-	// PESEL, and the Social Security number of the USA.
+	// Numbers that need a name in front of them: CPF again, the Dutch burgerservicenummer, the
+	// Polish PESEL, and the Social Security number of the USA.
 	{name: "id", first: numerals, word: named(`\b(?:cpf|bsn|pesel|ssn|social[ _-]security)|burgerservicenummer`), form: shape(`\d{11}|\d{3}[ -]?\d{2}[ -]?\d{4}|\d{4}[ .]\d{2}[ .]\d{3}`)},
 }
 
-// personalData adds where personal data stands to cuts.
+// personalData adds the places of personal data to cuts.
 func personalData(cuts []span, s string) []span {
 	cuts = mailboxes(cuts, s)
 	for i := 0; i < len(s); i++ {
@@ -93,8 +93,8 @@ const (
 	minDigits = 7  // of the shortest: a local phone number
 )
 
-// dataAt returns how long the personal data is that begins at i, and of which kind; 0 if none
-// does.
+// dataAt returns the length and the kind of the personal data that begins at i; 0 if there is
+// none.
 func dataAt(s string, i int) (length int, kind string) {
 	if i > 0 && (isDigit(s[i-1]) || isLetter(s[i-1])) || strings.IndexByte(numerals+letters+"+%(", s[i]) < 0 {
 		return 0, ""
@@ -119,8 +119,8 @@ func dataAt(s string, i int) (length int, kind string) {
 	return 0, ""
 }
 
-// inside ends what goes on in a number or a word behind it: 3.14, $15, a-b, 12:30. more begins
-// what a number or a word goes on with.
+// inside matches the end of a number or a word that goes on: 3.14, $15, a-b, 12:30. more
+// matches the continuation of a number or a word.
 var (
 	inside = regexp.MustCompile(`(?:[\w$€]|[0-9][.,/:-]|[A-Za-z]-)$`)
 	more   = regexp.MustCompile(`^(?:[\w@]|[.,-][0-9]|-[A-Za-z])`)
@@ -145,15 +145,15 @@ var between = regexp.MustCompile(`[^0-9A-Z]+`)
 // plain returns the letters and digits of a text, in upper case.
 func plain(s string) string { return between.ReplaceAllString(strings.ToUpper(s), "") }
 
-// mail is an e-mail address, RFC 5321, as people have them; file and remote are what else has an
-// @ in it.
+// mail is an e-mail address, RFC 5321, as people have them. file and remote are other texts with
+// an @.
 var (
 	mail   = regexp.MustCompile(`[A-Za-z0-9_][\w.+%-]{0,63}(?:@|%40)(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,24}`)
 	file   = regexp.MustCompile(`(?i)\.(?:png|jpe?g|gif|svg|webp|css|[jt]sx?|json|html?|py|go|sh|md|txt|ya?ml|lock)$`)
 	remote = regexp.MustCompile(`^:[\w/~.]`) // git@host:repository, user@host:22
 )
 
-// mailboxes adds where e-mail addresses stand to cuts.
+// mailboxes adds the places of e-mail addresses to cuts.
 func mailboxes(cuts []span, s string) []span {
 	if !strings.Contains(s, "@") && !strings.Contains(s, "%40") {
 		return cuts

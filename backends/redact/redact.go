@@ -5,12 +5,12 @@
 // placeholder that names its kind, such as "[redacted:password]".
 //
 // [Text] finds keys, tokens and passwords. It is the default Redact of every configuration
-// that stores what a person says. [Shared] also finds card and account numbers, e-mail
-// addresses, phone numbers and national ids. It is the default of what others read. [None]
-// switches redaction off.
+// that stores a person's words. [Shared] also finds card and account numbers, e-mail
+// addresses, phone numbers and national ids. It is the default for data that others read.
+// [None] switches redaction off.
 //
-// No such table is complete: keep a secret away from models and tools where that is possible.
-// All functions are pure, and safe for concurrent use.
+// Such a table is always incomplete: keep a secret away from models and tools if that is
+// possible. All functions are pure, and safe for concurrent use.
 package redact
 
 import (
@@ -28,25 +28,25 @@ const Mark = "[redacted]"
 // mark is the form of all marks.
 var mark = regexp.MustCompile(`^\[redacted(?::[a-z]+)?\]$`)
 
-// IsMark reports whether a text is a placeholder of this package, and nothing else.
+// IsMark reports whether a text is exactly a placeholder of this package.
 func IsMark(s string) bool { return mark.MatchString(s) }
 
 // None returns s as it is: a Redact that keeps everything.
 func None(s string) string { return s }
 
-// maxSecret is how far a secret is followed, in bytes.
+// maxSecret is the most bytes of a secret that are searched for its end.
 const maxSecret = 8 << 10
 
 // beforeNeedle is how much of the text in front of a needle a check sees, in bytes.
 const beforeNeedle = 32
 
-// Text returns s without secrets. A text without any comes back unchanged.
+// Text returns s without secrets. A text that has none comes back unchanged.
 func Text(s string) string { return without(s, secrets(s)) }
 
 // Shared returns s as others may read it: without secrets and without personal data.
 func Shared(s string) string { return without(s, personalData(secrets(s), s)) }
 
-// secrets returns where secrets stand.
+// secrets returns the places of secrets.
 func secrets(s string) (cuts []span) {
 	lower := lowered(s)
 	for i := range forms {
@@ -57,8 +57,8 @@ func secrets(s string) (cuts []span) {
 	return cuts
 }
 
-// Value returns a copy of a JSON value, as encoding/json decodes it, without secrets: each
-// text, json.Number and key goes through text, and the values of fields that are named like
+// Value returns a copy of a JSON value, as encoding/json decodes it, without secrets. Each
+// text, json.Number and key goes through text. The values of fields that are named like
 // secrets become [Mark], whatever they hold.
 func Value(v any, text func(string) string) any {
 	switch x := v.(type) {
@@ -97,7 +97,7 @@ func isSecret(name string, v any) bool {
 	return secretName.MatchString(name) && !pageName.MatchString(name)
 }
 
-// span is a stretch of a text, in bytes, and what stands there.
+// span is a stretch of a text, in bytes, with its kind.
 type span struct {
 	from, to int
 	kind     string
@@ -122,12 +122,12 @@ func (f *form) find(cuts []span, s, lower, needle string) []span {
 			continue
 		}
 		cut.kind = cmp.Or(f.kind, kindOf(needle))
-		cuts = append(cuts, cut) // what is inside it may be a name, too: the search goes on behind the needle
+		cuts = append(cuts, cut) // a name may stand inside it, too: the search goes on behind the needle
 	}
 }
 
-// secretOf returns where the secret of a match stands: the group that took part in it, or
-// without one needle and match together.
+// secretOf returns the place of the secret in a match: the group that took part in it, or
+// else needle and match together.
 func secretOf(match []int, needle, rest int) span {
 	for g := 2; g < len(match); g += 2 {
 		if match[g] >= 0 {
@@ -137,8 +137,8 @@ func secretOf(match []int, needle, rest int) span {
 	return span{from: needle, to: rest + match[1]}
 }
 
-// without returns the text with a mark in the place of the spans; spans that overlap
-// become one, of the kind of the first.
+// without returns the text with marks for the spans. Overlapping spans become one, of the
+// kind of the first.
 func without(s string, cuts []span) string {
 	if len(cuts) == 0 {
 		return s

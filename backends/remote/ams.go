@@ -18,8 +18,8 @@ const workingTTL = 24 * 60 * 60
 // AgentMemoryServer is a backend on redis/agent-memory-server. It is safe for concurrent use.
 type AgentMemoryServer struct{ *frame }
 
-// NewAgentMemoryServer returns a backend on the server of cfg.BaseURL. It makes no request
-// yet. A malformed config is ErrInvalid.
+// NewAgentMemoryServer returns a backend on the server of cfg.BaseURL, and connects with the first
+// call. A malformed config is ErrInvalid.
 func NewAgentMemoryServer(cfg *Config) (*AgentMemoryServer, error) {
 	a := &AgentMemoryServer{newFrame("agent-memory-server", cfg)}
 	a.server, a.textsAlone = a, true
@@ -34,14 +34,14 @@ func (a *AgentMemoryServer) search(ctx context.Context, p backends.Partition, r 
 	}
 	var out struct{ Memories []row }
 	err := a.do(ctx, call{doing: "searching", method: http.MethodPost, path: "/v1/long-term-memory/search", in: body, out: &out})
-	// The server's filters take no account of case, and it drops that of the namespace where
-	// nothing is found.
+	// The server's filters ignore case, and it drops the namespace's filter if a search
+	// finds nothing.
 	return a.hits(ctx, p, out.Memories, func(r *row) bool { return r.Namespace == p.Namespace && r.User == user }), err
 }
 
 func (a *AgentMemoryServer) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error) {
-	// A session of its own for each batch: the server replaces sessions whole, and one that
-	// several share would lose messages. A repeat replaces the same session.
+	// Each batch has a session of its own: the server replaces whole sessions, and a shared
+	// one would lose messages. A repeat replaces the same session.
 	batch := []string{"batch", p.String(), r.Scope.SessionID, r.IdempotencyKey}
 	messages := make([]map[string]any, len(said))
 	for i, m := range said {

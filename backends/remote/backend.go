@@ -26,34 +26,33 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Config says where a server is, and how to ask it. It is copied.
+// Config says how to reach and ask a server. It is copied.
 type Config struct {
 	BaseURL string // Required. Such as "http://localhost:8000".
 	APIKey  string // Optional. Sent to the host of BaseURL alone, in the header that the server reads.
 
-	// HTTPClient sends the requests. Redirects are not followed, whatever it says. Optional.
-	// Defaults to one on http.DefaultTransport.
+	// HTTPClient sends the requests. Redirects are never followed, whatever it says.
+	// Optional. Defaults to one on http.DefaultTransport.
 	HTTPClient *http.Client
-	// Timeout bounds a call with its retries, as the context does. A call in which the server's
-	// model works has ten times as long: a server that is given up learns all the same, and
-	// would learn it again. Optional. Defaults to 30 s.
+	// Timeout bounds a call with its retries, as the context does. A call for the server's
+	// model has ten times as long: a server that is given up learns all the same, and would
+	// learn it again. Optional. Defaults to 30 s.
 	Timeout time.Duration
-	// MaxRetries is how often a request is retried that may be. Optional. Defaults to 3; below
-	// 0 it is never retried.
+	// MaxRetries is how often a request is retried, if a repeat is safe. Optional. Defaults to
+	// 3; below 0 turns retries off.
 	MaxRetries int
 
-	// Name returns what the server calls a partition, for data that is there already: for
-	// mem0 a user_id or agent_id, for ReMe a workspace_id, for agent-memory-server a user_id.
-	// Two partitions must never have one name. Optional. See the package comment for the
-	// default.
+	// Name returns the server's name of a partition, for existing data: for mem0 a user_id or
+	// agent_id, for ReMe a workspace_id, for agent-memory-server a user_id. Each partition
+	// needs a name of its own. Optional. See the package comment for the default.
 	Name func(p backends.Partition) string
-	// OnError gets what no caller gets: that a server answered with memories of others. It must
-	// be safe for concurrent use. Optional; log/slog's default logger gets it too.
+	// OnError gets failures without a caller: a server answered with memories of others. It
+	// must be safe for concurrent use. Optional; log/slog's default logger gets it too.
 	OnError func(ctx context.Context, stage string, err error)
 	Clock   backends.Clock // Optional. Defaults to backends.SystemClock.
 
-	// ErrorText says that errors have the server's own reason, which may quote what was sent,
-	// and so what users said. Optional. Without it errors have the status.
+	// ErrorText puts the server's own reason into errors. It may quote the request, and so
+	// the words of users. Optional. By default errors have the status.
 	ErrorText bool
 
 	Platform bool // For mem0. BaseURL is the platform, such as "https://api.mem0.ai".
@@ -64,15 +63,15 @@ const (
 	maxTopK     = 1000
 )
 
-// server is what the backends differ in.
+// server is the part in which the backends differ.
 type server interface {
 	// search returns the hits of a partition, best first.
 	search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) ([]backends.Hit, error)
-	// add stores what was said, or learns from it. There is something.
+	// add stores the messages, or learns from them. There is at least one.
 	add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error)
 }
 
-// frame is what the contract asks of every backend: it checks requests, and filters hits. It
+// frame is the common part of the backends: it checks requests, and filters hits. It
 // implements backends.Backend.
 type frame struct {
 	name           string
@@ -82,8 +81,8 @@ type frame struct {
 	circuit        *fault.Breaker // of searches: a server that is down costs its time once
 	header, prefix string         // of the key
 	whose          func(backends.Scope) (backends.Partition, error)
-	// textsAlone says that the server learns texts, and keeps nothing else: neither metadata,
-	// nor which agent learnt a memory, which filters then do not ask for.
+	// textsAlone says that the server learns texts alone. It keeps no metadata, and drops the
+	// agent that learnt a memory, so filters leave the agent out.
 	textsAlone bool
 }
 
@@ -96,12 +95,12 @@ func newFrame(name string, cfg *Config) *frame {
 	return f
 }
 
-// Close implements backends.Backend. Nothing is under way but the calls of callers.
+// Close implements backends.Backend. Only calls of callers may be under way.
 func (f *frame) Close(context.Context) error {
 	return nil
 }
 
-// errorf returns an error with a sentinel, and without the key.
+// errorf returns an error with a sentinel, free of the key.
 func (f *frame) errorf(doing string, sentinel error, format string, args ...any) error {
 	said := fmt.Sprintf(format, args...)
 	if f.cfg.APIKey != "" {
@@ -110,9 +109,9 @@ func (f *frame) errorf(doing string, sentinel error, format string, args ...any)
 	return fmt.Errorf("%s: %s: %w: %s", f.name, doing, sentinel, said)
 }
 
-// nameOf returns what the server calls a partition: a user's id if every server, and every
-// store below one, keeps it apart from others, else a hash. Names that differ in case alone, or
-// have a comma or a space, meet in some.
+// nameOf returns the server's name of a partition: a user's id if every server, and every store
+// below one, keeps it apart from others, else a hash. Some servers confuse names that differ in
+// case alone, or have a comma or a space.
 func (f *frame) nameOf(p backends.Partition) string {
 	if f.cfg.Name != nil {
 		return f.cfg.Name(p)
@@ -120,13 +119,14 @@ func (f *frame) nameOf(p backends.Partition) string {
 	if p.Kind == backends.PartitionUser && p.Namespace == backends.DefaultNamespace && safe.MatchString(p.ID) {
 		return p.ID
 	}
-	return "_einomem-" + text.HashID("remote", p.String()) // no safe id begins so
+	return "_einomem-" + text.HashID("remote", p.String()) // safe ids begin otherwise
 }
 
 var safe = regexp.MustCompile(`^[a-z0-9][a-z0-9._@+-]{0,63}$`)
 
-// Search implements backends.Backend. Of a server that is down it returns what the log has,
-// and Degraded; then the server is left alone for a second, and ever longer, up to a minute.
+// Search implements backends.Backend. If the server is down it returns the hits of the log,
+// and Degraded. Then it leaves the server alone for a second, and ever longer, up to a
+// minute.
 func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	if r == nil || r.TopK < 0 || r.TopK > maxTopK || !r.AsOf.IsZero() || !r.KnownAt.IsZero() {
 		return nil, f.errorf("searching", backends.ErrInvalid, "no request, TopK above %d, or AsOf or KnownAt, which the server cannot answer", maxTopK)
@@ -167,8 +167,8 @@ func (f *frame) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	return &backends.SearchResponse{Hits: hits[:min(len(hits), q.TopK)], Degraded: failed}, nil
 }
 
-// find calls search, which asks the server, unless that is down. It leaves a quarter of the
-// caller's time for what the log has.
+// find calls search, which asks the server, unless the server is down. It leaves a quarter
+// of the caller's time for the log.
 func find[T any](ctx context.Context, f *frame, search func(context.Context) (T, error)) (T, error) {
 	limit := f.cfg.Timeout
 	if until, ok := ctx.Deadline(); ok {
@@ -187,12 +187,12 @@ func find[T any](ctx context.Context, f *frame, search func(context.Context) (T,
 	return a.out, cmp.Or(err, a.refused)
 }
 
-// hides reports whether what the log has is not shown because of a failed search.
+// hides reports whether a failed search hides the hits of the log.
 func hides(failed error, r *backends.SearchRequest) bool {
 	return failed != nil && (len(r.Beside) == 0 || !errors.Is(failed, backends.ErrUnavailable))
 }
 
-// notLearnt ranks what the log has and the server does not know yet.
+// notLearnt ranks the words of the log that the server has yet to learn.
 func (f *frame) notLearnt(ctx context.Context, p backends.Partition, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	ranker, err := recall.New(ctx, &recall.Config{Records: nothing{}, Clock: f.cfg.Clock})
 	if err != nil {
@@ -230,15 +230,15 @@ func (f *frame) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddR
 	return out, nil
 }
 
-// message is what was said, as servers take it.
+// message is a message in the form of the servers.
 type message struct {
 	Role    string           `json:"role"`
 	Content string           `json:"content"`
 	of      backends.Message // where it is from
 }
 
-// said returns the messages of users and assistants that have a text, without notes. What an
-// agent writes down is the user's to servers that learn from users alone.
+// said returns the messages of users and assistants that have a text, without notes. Servers
+// that learn from users alone get an agent's notes as the user's.
 func (f *frame) said(r *backends.AddRequest) (out []message) {
 	for _, m := range r.Messages {
 		if m.Message == nil || m.Role != schema.User && m.Role != schema.Assistant || einox.IsNote(m.Message) || einox.IsPrivate(m.Message) {
@@ -257,7 +257,7 @@ func (f *frame) said(r *backends.AddRequest) (out []message) {
 }
 
 // memoryOf returns a message as a memory. Its id, a UUID, follows from the partition and the
-// text: a repeat stores nothing twice.
+// text, so a repeat is stored once.
 func (f *frame) memoryOf(p backends.Partition, r *backends.AddRequest, m *message) backends.Memory {
 	return backends.Memory{
 		ID: text.HashID("remote", p.String(), m.Content), Kind: cmp.Or(r.Kind, backends.KindEpisode), Text: m.Content,

@@ -29,7 +29,7 @@ const (
 	learning  = 10          // times Timeout, for a call in which the server's model works
 )
 
-// connect checks where the server is, and says in which header it reads the key.
+// connect checks the address of the server, and sets the header of its key.
 func (f *frame) connect(header, prefix string) error {
 	u, err := url.Parse(f.cfg.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
@@ -38,12 +38,12 @@ func (f *frame) connect(header, prefix string) error {
 	f.header, f.prefix = header, prefix
 	f.http = *cmp.Or(f.cfg.HTTPClient, &http.Client{})
 	f.http.CheckRedirect = func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // neither the key nor what users said goes to another host
+		return http.ErrUseLastResponse // the key and the words of users stay with this host
 	}
 	return nil
 }
 
-// call is one request, and where its answer goes.
+// call is one request, with the target of its answer.
 type call struct {
 	doing   string // for errors, such as "searching"
 	method  string
@@ -54,7 +54,8 @@ type call struct {
 	learns  bool  // the server's model works: it gets more time, and a repeat may store twice
 }
 
-// do makes a call. Errors have a sentinel, and neither the key nor the body of the request.
+// do makes a call. Errors have a sentinel, and leave out the key and the body of the
+// request.
 func (f *frame) do(ctx context.Context, c call) error {
 	limit := f.cfg.Timeout
 	if c.learns {
@@ -72,7 +73,7 @@ func (f *frame) do(ctx context.Context, c call) error {
 	defer cancel()
 	status, answer, err := f.send(bounded, &c, body)
 	switch {
-	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller's decision, not the server's fault
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the caller's decision
 		return f.errorf(c.doing, context.Cause(ctx), "given up")
 	case err != nil:
 		return f.errorf(c.doing, backends.ErrUnavailable, "no complete answer: %v: check BaseURL", err)
@@ -101,15 +102,15 @@ func (f *frame) send(ctx context.Context, c *call, body any) (status int, answer
 	}
 	resp, err := retrying.Do(req)
 	if err != nil {
-		return 0, nil, cmp.Or(c.failed, err) // of the time that ran out it says the cause
+		return 0, nil, cmp.Or(c.failed, err) // it has the cause of the time that ran out
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	return resp.StatusCode, answer, err
 }
 
-// retry is retryablehttp's policy, within the deadline. What a model learns from is repeated
-// only where the server refused it for its rate.
+// retry is retryablehttp's policy, within the deadline. A call for a learning model is
+// repeated only if the server refused it for its rate.
 func (c *call) retry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	if err != nil && ctx.Err() == nil {
 		c.failed = err
@@ -123,8 +124,8 @@ func (c *call) retry(ctx context.Context, resp *http.Response, err error) (bool,
 	return again && max(wait, maxWait) < time.Until(deadline), nil
 }
 
-// statuses are what the servers mean by a status. A key that is refused is ErrUnavailable as
-// well: the log keeps what was to be learnt until the key is right.
+// statuses are the meanings of statuses on the servers. A refused key is ErrUnavailable as
+// well: the log keeps its turns until the key is right.
 var statuses = map[int]error{
 	http.StatusUnauthorized: errDenied,
 	http.StatusForbidden:    errDenied,
@@ -133,11 +134,11 @@ var statuses = map[int]error{
 
 var errDenied = fmt.Errorf("%w (%w): set APIKey to a key that may do this", backends.ErrDenied, backends.ErrUnavailable)
 
-// codes are those of another einomem: the 404 of a proxy says nothing of a memory.
+// codes are another einomem's: the 404 of a proxy says nothing about a memory.
 var codes = map[string]error{"not_found": backends.ErrNotFound, "conflict": backends.ErrConflict, "forgotten": backends.ErrForgotten}
 
-// refused returns the error for a status, with Config.ErrorText also with the server's reason
-// if that is a text: a list repeats what was sent.
+// refused returns the error for a status. With Config.ErrorText it has the server's reason
+// too, if that is a text: a list repeats the request.
 func (f *frame) refused(c *call, status int, answer []byte) error {
 	var said struct {
 		Detail, Error any
@@ -160,7 +161,7 @@ type row struct {
 	ID       string
 	MemoryID string `json:"memory_id"`
 
-	Text      string // what agent-memory-server calls it
+	Text      string // agent-memory-server's name of it
 	Memory    string // mem0
 	Content   string // ReMe
 	WhenToUse string `json:"when_to_use"`
@@ -174,7 +175,7 @@ type row struct {
 	Agent     string `json:"agent_id"`
 	Session   string `json:"session_id"`
 	Author    string
-	Role      string // of who said it, where a server keeps that
+	Role      string // the role of the speaker, on a server that keeps it
 
 	Created  string `json:"created_at"`
 	Updated  string `json:"updated_at"`
@@ -182,16 +183,16 @@ type row struct {
 	Made     string `json:"time_created"`
 	Modified string `json:"time_modified"`
 
-	Event string // what became of it, in an answer to an addition
+	Event string // the outcome, in an answer to an addition
 }
 
-// kinds are what the servers call our kinds. Facts have many names.
+// kinds are the servers' names of our kinds. Facts have many names.
 var kinds = map[string]backends.Kind{
 	"message": backends.KindEpisode, "personal": backends.KindPersonal, "task": backends.KindTask,
 }
 
-// memory returns a row of a partition as a memory, with what was kept of it as JSON: of other
-// clients there is none.
+// memory returns a row of a partition as a memory, with the fields that were kept as JSON:
+// rows of other clients lack them.
 func (r *row) memory(p backends.Partition) (m backends.Memory) {
 	kept, _ := r.Metadata[MemoryKey].(string)
 	_ = json.Unmarshal([]byte(kept), &m)
@@ -210,8 +211,8 @@ func (r *row) memory(p backends.Partition) (m backends.Memory) {
 	return m
 }
 
-// timeOf reads a time as servers write it; without a zone it is local. What is no time is the
-// zero time.
+// timeOf reads a time as servers write it; a time without a zone is local. Any other text is
+// the zero time.
 func timeOf(s string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
@@ -220,12 +221,12 @@ func timeOf(s string) time.Time {
 	return t.UTC()
 }
 
-// hits returns the rows that are a partition's, as hits. Others, which a server must not have
-// answered with, are reported, and nothing of what they say.
+// hits returns the rows of a partition as hits. Rows of others, which a server must never
+// return, are reported without their content.
 func (f *frame) hits(ctx context.Context, p backends.Partition, rows []row, mine func(*row) bool) (out []backends.Hit) {
 	for _, r := range rows {
 		if r.Type == "personal" {
-			r.Score *= 10 // of personal memories ReMe 0.2 has a tenth of the cosine
+			r.Score *= 10 // ReMe 0.2 scores personal memories with a tenth of the cosine
 		}
 		if mine(&r) {
 			out = append(out, backends.Hit{Memory: r.memory(p), Score: min(max(r.Score, 0), 1)})

@@ -10,7 +10,8 @@
 //
 // The log of turns stays with the program, in the store of the middleware's Sessions, such as
 // sqlitestore.Open returns. The server learns from it in the background. Its answers are the
-// memories; nothing is cached. Wrap a backend in [backends.Traced] to see its calls in traces.
+// memories, and they are never cached. Wrap a backend in [backends.Traced] to see its calls in
+// traces.
 //
 //	                     mem0                     ReMe 0.2                   agent-memory-server      Vectors
 //	learns               facts, at once; on the   personal memory; task      later, within a minute   no: what was said
@@ -21,12 +22,12 @@
 //	who learnt it        kept                     not kept                   not kept                 kept
 //
 // [NewEinomem] asks a server of package toolkit/rest, and does all that its backend does: it is a
-// [backends.Manager], too. Memories of the others are changed and deleted by their own means.
+// [backends.Manager], too. Use the other servers' own means to change and delete their memories.
 //
-// Where another server does not keep which agent learnt a memory, the condition agent_id of a
-// filter is left out. Where it learns later, the response of Add has no items. A search with
-// AsOf or KnownAt is ErrInvalid. What is not learnt yet is ranked by words, here. The order,
-// and Score as far as it is between 0 and 1, are the server's.
+// A server may drop the agent that learnt a memory: then filters leave out the condition
+// agent_id. If it learns later, the response of Add has no items. A search with AsOf or
+// KnownAt is ErrInvalid. Words that wait for learning are ranked here. The order, and Score
+// as far as it is between 0 and 1, are the server's.
 //
 // # Isolation
 //
@@ -34,34 +35,34 @@
 // filters. So each call names its partition, and each row of an answer is compared with it,
 // exactly. Rows of others are left out, and Config.OnError gets an error without their text.
 //
-// A partition has a name of its own on the server: user_id (for what is an agent's own, agent_id)
-// of mem0, workspace_id of ReMe, user_id of agent-memory-server, in the scope's namespace. That is
-// the user's id, if the namespace is "default", and the id has lower-case ASCII letters, digits and
-// the marks . _ @ + - alone, begins with a letter or digit, and has at most 64 bytes. Else it is
-// "_einomem-" and a UUID that follows from namespace, kind and id, since some servers and stores
-// confuse names that differ in case or have a comma. For data that is there under other names set
-// Config.Name.
+// A partition has a name of its own on the server: user_id (for an agent's own data, agent_id) of
+// mem0, workspace_id of ReMe, user_id of agent-memory-server, in the scope's namespace. The name is
+// the user's id under three conditions: the namespace is "default", the id has only lower-case
+// ASCII letters, digits and the marks . _ @ + -, and it begins with a letter or digit and has at
+// most 64 bytes. Else it is "_einomem-" and a UUID that follows from namespace, kind and id, since
+// some servers and stores confuse names that differ in case or have a comma. Set Config.Name for
+// existing data under other names.
 //
 // # Failure
 //
-// Each call is bounded by Config.Timeout, where the server's model works by ten times that, and
-// by its context. What may be repeated is repeated, with growing, jittered waits and not before
-// its Retry-After: a request that has a model learn only where the server refused it with status
-// 429. Errors wrap
+// Config.Timeout and the context bound each call; a call for the server's model has ten times
+// the Timeout. Safe requests are repeated, with growing, jittered waits and after their
+// Retry-After. A request that makes a model learn is repeated only if the server refused it with
+// status 429. Errors wrap
 //
-//   - ErrUnavailable: the server cannot be reached, does not answer in time, or with something
+//   - ErrUnavailable: the server is out of reach, exceeds its time, or answers with something
 //     else than it should: 5xx, HTML, JSON that is cut, more than 16 MiB, a redirect, which is
-//     not followed; a flow of ReMe that failed, which the server does not say.
+//     never followed; a flow of ReMe that failed, which the server keeps to itself.
 //   - ErrUnavailable and ErrDenied: 401 and 403. The log keeps the turns until the key is right.
-//   - ErrInvalid: 400, 413, 422, and what the server cannot do.
-//   - ErrNotFound: another einomem answered that it does not know a memory, or whose it is.
+//   - ErrInvalid: 400, 413, 422, and requests beyond the server's abilities.
+//   - ErrNotFound: another einomem does not know a memory, or its owner.
 //
-// No error has the key or what was said.
+// Errors leave out the key and the words of users.
 //
 // A server that learnt while its answer got lost is asked to learn again. Another einomem then
-// knows the request by its IdempotencyKey; agent-memory-server and vectors replace what they
-// stored. mem0 and ReMe have no way to know: they compare what they learn with what they know
-// themselves, and may store it twice.
+// knows the request by its IdempotencyKey; agent-memory-server and vectors replace the stored
+// data. mem0 and ReMe lack such a key: they compare new lessons with known ones themselves,
+// and may store them twice.
 //
 // # Vectors
 //

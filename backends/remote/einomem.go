@@ -18,15 +18,15 @@ import (
 // backends.Forgetter. It is safe for concurrent use.
 type Einomem struct{ *frame }
 
-// NewEinomem returns a backend on the server of cfg.BaseURL. It makes no request yet. A
-// malformed config is ErrInvalid. Of cfg, Name, OnError, Clock and Platform are not used.
+// NewEinomem returns a backend on the server of cfg.BaseURL, and connects with the first call. A
+// malformed config is ErrInvalid. It ignores Name, OnError, Clock and Platform of cfg.
 func NewEinomem(cfg *Config) (*Einomem, error) {
 	e := &Einomem{newFrame("einomem", cfg)}
 	return e, e.connect("Authorization", "Bearer ")
 }
 
-// Search implements backends.Backend. What is not learnt yet goes along, and is ranked there;
-// of a server that is down it is what is found, with Degraded.
+// Search implements backends.Backend. Words that wait for learning go along, and are ranked
+// there. If the server is down they are ranked here, with Degraded.
 func (e *Einomem) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	out, failed := find(ctx, e.frame, func(ctx context.Context) (*backends.SearchResponse, error) { return e.search(ctx, r) })
 	if failed == nil || hides(failed, r) {
@@ -129,8 +129,8 @@ func (e *Einomem) Entities(ctx context.Context, s backends.Scope) ([]backends.En
 	return out.Entities, err
 }
 
-// Forget implements backends.Forgetter, for what the server has: a log of this process is for
-// its middleware to forget.
+// Forget implements backends.Forgetter, for the server's data. The middleware of this process
+// forgets its own log.
 func (e *Einomem) Forget(ctx context.Context, r *backends.ForgetRequest) (*backends.Receipt, error) {
 	c := call{doing: "forgetting", method: http.MethodPost, path: "/forget", in: r, learns: true}
 	return ask[backends.Receipt](ctx, e, r.Scope, c)
@@ -145,8 +145,8 @@ func (e *Einomem) Rollback(ctx context.Context, r *backends.RollbackRequest) (*b
 // memory returns the path of a memory.
 func memory(id string) string { return "/memories/" + url.PathEscape(id) }
 
-// ask makes a call whose scope is in the body, or else goes into the address. The answer is
-// never nil.
+// ask makes a call with its scope in the body, or else in the address. The answer is never
+// nil.
 func ask[T any](ctx context.Context, e *Einomem, s backends.Scope, c call) (*T, error) {
 	out := new(T)
 	if _, err := s.Owner(); err != nil {

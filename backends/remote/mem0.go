@@ -18,8 +18,8 @@ type Mem0 struct {
 	addPath, searchPath string
 }
 
-// NewMem0 returns a backend on the server of cfg.BaseURL: the platform where cfg.Platform is
-// set, else an open-source server. It makes no request yet. A malformed config is ErrInvalid.
+// NewMem0 returns a backend on the server of cfg.BaseURL: the platform if cfg.Platform is set, else
+// an open-source server. It connects with the first call. A malformed config is ErrInvalid.
 func NewMem0(cfg *Config) (*Mem0, error) {
 	m := &Mem0{newFrame("mem0", cfg), "/memories", "/search"}
 	m.server = m
@@ -30,12 +30,12 @@ func NewMem0(cfg *Config) (*Mem0, error) {
 	return m, m.connect("X-API-Key", "")
 }
 
-// outcomes are what mem0 calls them. Releases before version 2 also update and delete.
+// outcomes are mem0's names of them. Releases before version 2 also update and delete.
 var outcomes = map[string]backends.Outcome{
 	"ADD": backends.OutcomeAdded, "UPDATE": backends.OutcomeUpdated, "DELETE": backends.OutcomeRetracted, "NONE": backends.OutcomeUnchanged,
 }
 
-// field returns what mem0 calls the name of a partition: user_id or agent_id.
+// field returns mem0's field for the name of a partition: user_id or agent_id.
 func field(p backends.Partition) string { return string(p.Kind) + "_id" }
 
 func (m *Mem0) search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) ([]backends.Hit, error) {
@@ -47,7 +47,7 @@ func (m *Mem0) search(ctx context.Context, p backends.Partition, r *backends.Sea
 		if p.Kind == backends.PartitionUser {
 			return r.User == name
 		}
-		return r.Agent == name && r.User == "" // what a user said to an agent is the user's
+		return r.Agent == name && r.User == "" // a user's words to an agent belong to the user
 	}), err
 }
 
@@ -70,7 +70,7 @@ func (m *Mem0) add(ctx context.Context, p backends.Partition, r *backends.AddReq
 	var out struct{ Results []row } // empty from the platform, which learns later
 	err = m.do(ctx, call{doing: "learning", method: http.MethodPost, path: m.addPath, in: body, out: &out, learns: true})
 	for _, row := range out.Results {
-		row.Metadata = metadata // which the answer does not repeat
+		row.Metadata = metadata // the answer leaves it out
 		items = append(items, backends.Item{Outcome: outcomes[row.Event], Memory: row.memory(p)})
 	}
 	return items, err

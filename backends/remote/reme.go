@@ -14,7 +14,7 @@ import (
 // ReMe is a backend on a ReMe 0.2 server. It is safe for concurrent use.
 type ReMe struct{ *frame }
 
-// NewReMe returns a backend on the server of cfg.BaseURL. It makes no request yet. A
+// NewReMe returns a backend on the server of cfg.BaseURL, and connects with the first call. A
 // malformed config is ErrInvalid.
 func NewReMe(cfg *Config) (*ReMe, error) {
 	r := &ReMe{newFrame("reme", cfg)}
@@ -23,8 +23,8 @@ func NewReMe(cfg *Config) (*ReMe, error) {
 }
 
 // flow calls a flow on a partition's workspace, and returns the memories of the answer. The
-// server answers 200 also where a step of the flow failed: then what that step writes is not
-// in the answer's metadata.
+// server answers 200 even if a step of the flow failed: then the answer's metadata lacks
+// that step's part.
 func (r *ReMe) flow(ctx context.Context, p backends.Partition, c call, in map[string]any) ([]backends.Hit, error) {
 	var out struct {
 		Success  bool
@@ -62,7 +62,7 @@ func (r *ReMe) search(ctx context.Context, p backends.Partition, q *backends.Sea
 		if err != nil {
 			return nil, err
 		}
-		// The server searches all that is in a workspace.
+		// The server searches the whole workspace.
 		hits = backends.MergeHits(hits, slices.DeleteFunc(found, func(h backends.Hit) bool { return h.Kind != kind }))
 	}
 	return hits, nil

@@ -20,7 +20,7 @@ import (
 // The keys of a document's metadata. Configure the store to keep both, and to filter by the
 // first.
 const (
-	PartitionKey = "einomem_partition" // whose it is: backends.Partition.String
+	PartitionKey = "einomem_partition" // the owner: backends.Partition.String
 	MemoryKey    = "einomem_memory"    // the memory, as JSON
 )
 
@@ -31,14 +31,14 @@ type VectorsConfig struct {
 
 	// Filter returns the options by which the retriever searches one partition alone: documents
 	// whose metadata has p.String() under PartitionKey, in the language of the store. Required:
-	// without it the best of everybody would be found, and those of others left out.
+	// without it the best hits of everybody would be found, and then dropped.
 	Filter func(p backends.Partition) []retriever.Option
 
 	Config Config // Optional. Its Timeout, OnError and Clock count.
 }
 
-// Vectors is a backend on an Eino indexer and retriever. It stores what was said as it is, a
-// document a message, and learns nothing from it. It is safe for concurrent use if they are.
+// Vectors is a backend on an Eino indexer and retriever. It stores messages as they are, a
+// document each, and learns nothing from them. It is safe for concurrent use if they are.
 type Vectors struct {
 	*frame
 	in VectorsConfig
@@ -75,7 +75,7 @@ func (v *Vectors) add(ctx context.Context, p backends.Partition, r *backends.Add
 	for _, line := range said {
 		m := v.memoryOf(p, r, &line)
 		if slices.ContainsFunc(docs, func(d *schema.Document) bool { return d.ID == m.ID }) {
-			continue // not every store replaces a document within a batch
+			continue // some stores keep duplicates within a batch
 		}
 		kept, err := json.Marshal(m)
 		if err != nil {
