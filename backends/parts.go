@@ -34,6 +34,11 @@ type Reflection interface {
 	Close(ctx context.Context) error
 }
 
+// Profile is a typed document about each user, which facts fill: a *profile.Profile.
+type Profile interface {
+	Fields() []string // The names of its fields, in their order.
+}
+
 // ToolSetup is what the tools of an agent ask of the program around them. Functions must be
 // safe for concurrent use.
 type ToolSetup struct {

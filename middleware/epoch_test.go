@@ -266,7 +266,7 @@ var others = strings.Fields(`
 	Close Get History List Search Entities Export Retrieve Find WriteDir Dump Workspaces Read Grep Load Restore Prompt Message Health Flush Settle Unlearnt Draft
 	DeleteSession Forget Library.Delete Used Retain ReembedAll TakeOpenTurn NewRecorder Retry Admit Blocks.Record
 	working.Memory.Record reme.Backend.RecordCalls reme.Backend.Update reme.Backend.Delete reme.Backend.DeleteAll reme.Backend.Import reme.Backend.Rollback
-	task.Skills.Summarize task.Skills.Draft window.Window.Fitted Tools`)
+	task.Skills.Summarize task.Skills.Draft window.Window.Fitted Tools Begin`)
 
 func only(_ any, err error) error { return err }
 

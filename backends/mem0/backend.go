@@ -14,6 +14,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/fields"
 	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/backends/store"
@@ -77,7 +78,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	engine.Complete = b.complete
 	b.engine = reconcile.New(&engine)
 	if c.Profile != nil {
-		if err := c.Profile.Bind(keep); err != nil {
+		if err := fields.Bind(c.Profile, keep); err != nil {
 			return nil, fmt.Errorf("mem0: %w", err)
 		}
 	}

@@ -13,19 +13,12 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/internal/fields"
 	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 )
-
-// Profile is a typed document that facts fill: a *profile.Profile.
-type Profile interface {
-	fields.Typed
-	Bind(k *keeper.Keeper) error
-}
 
 // Config configures a [Backend]. [New] copies it.
 type Config struct {
@@ -77,7 +70,7 @@ type Config struct {
 
 	// Profile is a *profile.Profile: the call that learns facts also says which of its fields
 	// each fact fills. Optional.
-	Profile Profile
+	Profile backends.Profile
 	// Importance lets that call say how much each fact matters, which becomes its Quality: see
 	// recall.Config.Importance. Optional.
 	Importance bool

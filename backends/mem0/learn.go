@@ -153,7 +153,7 @@ func (b *Backend) complete(m *backends.Memory, op *reconcile.Operation) error {
 	if b.config.Profile == nil || op.Field == "" {
 		return nil
 	}
-	value, err := b.config.Profile.Fields().Read(op.Field, fields.Value(op.Value))
+	value, err := fields.Of(b.config.Profile).Read(op.Field, fields.Value(op.Value))
 	if err == nil {
 		fields.Fill(m, op.Field, b.keep.RedactJSON(value))
 	}
@@ -178,7 +178,7 @@ func (b *Backend) system(c *reconcile.Call) string {
 		parts = append(parts, p.importance)
 	}
 	if b.config.Profile != nil && c.Partition.Kind == backends.PartitionUser {
-		parts = append(parts, p.profile+"\n"+b.config.Profile.Fields().Prompt())
+		parts = append(parts, p.profile+"\n"+fields.Of(b.config.Profile).Prompt())
 	}
 	if instructions := cmp.Or(strings.TrimSpace(c.Instructions), strings.TrimSpace(b.config.Instructions)); instructions != "" {
 		parts = append(parts, p.instruct+"\n"+instructions)

@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/cloudwego/eino/components/tool/utils"
@@ -33,11 +32,13 @@ type Config struct {
 	Tokens int    // The most that the block shows, estimated. Optional. Defaults to 300.
 }
 
+// document gives a profile its fields: see [Profile.Fields].
+type document = fields.Document
+
 // Profile is a document of type T for each user. It is safe for concurrent use.
 type Profile[T any] struct {
+	*document
 	config Config
-	fields fields.Set
-	keep   atomic.Pointer[keeper.Keeper] // of the backend that fills it
 }
 
 // New returns a profile with the fields of T, a struct whose JSON Schema is made like the
@@ -54,6 +55,7 @@ func New[T any](cfg *Config) (*Profile[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("profile: %T: %w: %w", *new(T), backends.ErrInvalid, err)
 	}
+	var set fields.Set
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		property := schema.Properties[nameOf(f)]
 		if property == nil {
@@ -64,13 +66,14 @@ func New[T any](cfg *Config) (*Profile[T], error) {
 			return nil, fmt.Errorf("profile: field %s: %w: %w", f.Name, backends.ErrInvalid, err)
 		}
 		form, _ := json.Marshal(property) // it was decoded from JSON
-		p.fields = append(p.fields, fields.Field{Name: nameOf(f), Form: string(form), List: property.Type == "array", Check: func(v any) error {
+		set = append(set, fields.Field{Name: nameOf(f), Form: string(form), List: property.Type == "array", Check: func(v any) error {
 			return errors.Join(resolved.Validate(v), keeper.Convert(v, reflect.New(f.Type).Interface()))
 		}})
 	}
-	if len(p.fields) == 0 {
+	if len(set) == 0 {
 		return nil, fmt.Errorf("profile: %T: %w: it has no fields", *new(T), backends.ErrInvalid)
 	}
+	p.document = fields.NewDocument(set)
 	return p, nil
 }
 
@@ -87,18 +90,6 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 		made, err := info.ToJSONSchema()
 		return errors.Join(err, keeper.Convert(made, out))
 	})
-}
-
-// Fields returns the fields, for the backend that fills them.
-func (p *Profile[T]) Fields() fields.Set { return p.fields }
-
-// Bind is called by the backend whose Config names the profile. A second backend is
-// ErrInvalid.
-func (p *Profile[T]) Bind(k *keeper.Keeper) error {
-	if !p.keep.CompareAndSwap(nil, k) {
-		return fmt.Errorf("profile: %w: another backend fills it: make one for each", backends.ErrInvalid)
-	}
-	return nil
 }
 
 // Value is the document of a user.
@@ -131,7 +122,7 @@ type held struct {
 
 // bound returns the keeper of the backend that fills the profile.
 func (p *Profile[T]) bound() (*keeper.Keeper, error) {
-	if k := p.keep.Load(); k != nil {
+	if k := fields.Keeper(p); k != nil {
 		return k, nil
 	}
 	return nil, fmt.Errorf("profile: %w: no backend fills it: set mem0.Config.Profile", backends.ErrInvalid)
@@ -150,7 +141,7 @@ func (p *Profile[T]) held(ctx context.Context, s backends.Scope) (*held, error) 
 	if h.facts, err = h.keep.Lookup(ctx, h.partition, fields.Key); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
-	h.doc, h.of = p.fields.Fold(h.facts, h.keep.Now())
+	h.doc, h.of = fields.Of(p).Fold(h.facts, h.keep.Now())
 	return h, nil
 }
 
@@ -215,8 +206,8 @@ func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(d
 		if err != nil {
 			return err
 		}
-		b, stamp := &store.Batch{}, h.keep.Stamps(len(p.fields))
-		for _, f := range p.fields {
+		b, stamp := &store.Batch{}, h.keep.Stamps(len(fields.Of(p)))
+		for _, f := range fields.Of(p) {
 			value := after[f.Name]
 			if fields.Same(value, before[f.Name]) {
 				continue
@@ -328,7 +319,7 @@ func (p *Profile[T]) view(ctx context.Context, s backends.Scope) (string, error)
 		return "", err
 	}
 	out, room := "", p.config.Tokens
-	for _, f := range p.fields {
+	for _, f := range fields.Of(p) {
 		if known.Evidence[f.Name] == nil {
 			continue
 		}

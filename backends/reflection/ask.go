@@ -130,7 +130,7 @@ func (d *draft) task(lessons bool, l backends.Language) string {
 		return ""
 	}
 	if d.wants(Profile) && d.Profile != nil {
-		rules = append(rules, p.field, d.Profile.Fields().Prompt())
+		rules = append(rules, p.field, fields.Of(d.Profile).Prompt())
 	}
 	return p.data + "\n" + cmp.Or(d.Prompt, strings.Join(rules, "\n"))
 }
@@ -247,7 +247,7 @@ func (d *draft) operation(op string, e *entry, about, kept []*backends.Memory) (
 		if d.Profile == nil || about[0].Kind != backends.KindFact || len(about) > 1 {
 			return nil, errors.New("one fact fills a field of a profile")
 		}
-		value, err := d.Profile.Fields().Read(e.Field, e.Value)
+		value, err := fields.Of(d.Profile).Read(e.Field, e.Value)
 		if _, filled := fields.Filled(about[0])[e.Field]; filled && err == nil {
 			err = errors.New("the fact fills it already")
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
-	"github.com/einomem/einomem/backends/internal/fields"
 	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/store"
 )
@@ -59,7 +58,7 @@ type Config struct {
 	// mem0.Config.CountUses. Below 0 it stays forever. Optional. Defaults to 180 days.
 	Unused time.Duration
 	// Profile is a *profile.Profile, whose fields facts fill. Optional.
-	Profile fields.Typed
+	Profile backends.Profile
 	// Block is the name of one of the core blocks of Blocks, which the model writes anew. Blocks is
 	// a *core.Blocks. Optional.
 	Block  string
@@ -120,8 +119,8 @@ func check(rules []Rule) error {
 // keepers returns the keepers of a backend's parts, the one of experience first.
 func keepers(b backends.Backend) (out []*keeper.Keeper) {
 	for _, part := range backends.Parts(b) {
-		if k, ok := part.(interface{ Keeper() *keeper.Keeper }); ok {
-			out = append(out, k.Keeper())
+		if k := keeper.Of(part); k != nil {
+			out = append(out, k)
 		}
 	}
 	return out

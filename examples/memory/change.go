@@ -51,12 +51,18 @@ func compact(ctx context.Context, c *call) error {
 }
 
 // remove deletes a memory, or erases it with its turn.
-func remove(ctx context.Context, c *call) error {
+func remove(ctx context.Context, c *call) (err error) {
 	r := &backends.DeleteRequest{ID: c.Args().First(), Erase: c.Bool("erase")}
 	if !c.Bool("yes") {
 		return usage("memory %s of %s was not deleted: see show, and repeat the command with -yes", r.ID, where(*c.whose))
 	}
-	return c.print(map[string]any{"deleted": r.ID, "erased": r.Erase}, c.reme.Keeper().Delete(ctx, *c.whose, r))
+	both, facts, err := c.both(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, facts.Close(ctx)) }()
+	r.Scope = c.whose.Scope()
+	return c.print(map[string]any{"deleted": r.ID, "erased": r.Erase}, both.(backends.Manager).Delete(ctx, r))
 }
 
 // rollBack takes back the memories from a session, messages or a source, or lists them.

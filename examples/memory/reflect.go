@@ -18,12 +18,12 @@ import (
 
 // tidy prints the plan of a tidying, carries it out, or takes it back.
 func tidy(ctx context.Context, c *call) (err error) {
-	facts, err := mem0.New(ctx, &mem0.Config{Store: c.db})
+	both, facts, err := c.both(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, facts.Close(ctx)) }()
-	cfg := &reflection.Config{Backend: backends.Join(facts, c.reme)}
+	cfg := &reflection.Config{Backend: both}
 	if chat, _ := openai.FromEnv(); chat != nil {
 		if cfg.Model, err = openai.NewChatModel(ctx, chat); err != nil {
 			return err
@@ -48,6 +48,14 @@ func tidy(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	return c.print(r.Apply(ctx, plan, false))
+}
+
+// both returns the facts and the experience of the store as one backend, and the facts to close.
+func (c *call) both(ctx context.Context) (both, facts backends.Backend, err error) {
+	if facts, err = mem0.New(ctx, &mem0.Config{Store: c.db}); err != nil {
+		return nil, nil, err
+	}
+	return backends.Join(facts, c.reme), facts, nil
 }
 
 // plan returns the plan in the file that the flags name, which has to be of the same owner, or

@@ -183,7 +183,7 @@ func add[In request](f *Flows, name string, is int, does string, serve func(c *c
 		s.Namespace = c.namespace
 		var err error
 		if c.scope, err = c.open(s, flow.Mode); err == nil && flow.Mode&access.Write != 0 {
-			c.Context, err = c.memory.Keeper().Begin(c.Context, c.scope)
+			c.Context, err = c.memory.Begin(c.Context, c.scope)
 		}
 		if err != nil {
 			return nil, err

@@ -115,7 +115,7 @@ func (c *call) written(remove func() error) error {
 	if err != nil {
 		return err
 	}
-	life, err := c.memory.Keeper().Store().Life(c, p)
+	life, err := c.memory.Sessions().Life(c, p)
 	if err == nil && !store.Alive(c, p, life) {
 		err = fmt.Errorf("%w: %s was forgotten since this began", backends.ErrForgotten, p)
 	}

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -36,8 +37,56 @@ type Set []Field
 // Key is the key by which a keeper finds the memories that fill fields.
 const Key = "profile"
 
-// Typed is implemented by documents, such as *profile.Profile.
-type Typed interface{ Fields() Set }
+// Document is embedded by documents, such as profile.Profile: so backends reach its fields.
+type Document struct {
+	set  Set
+	keep atomic.Pointer[keeper.Keeper] // of the backend that fills it
+}
+
+// NewDocument returns a document with fields.
+func NewDocument(s Set) *Document { return &Document{set: s} }
+
+func (d *Document) document() *Document { return d }
+
+// Fields returns the names of the fields, in their order.
+func (d *Document) Fields() []string {
+	names := make([]string, len(d.set))
+	for i, f := range d.set {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// Of returns the fields of a document; none of one that embeds no [Document].
+func Of(p backends.Profile) Set {
+	d, ok := p.(interface{ document() *Document })
+	if !ok {
+		return nil
+	}
+	return d.document().set
+}
+
+// Keeper returns the keeper of the backend that fills a document, nil before [Bind].
+func Keeper(p backends.Profile) *keeper.Keeper {
+	d, ok := p.(interface{ document() *Document })
+	if !ok {
+		return nil
+	}
+	return d.document().keep.Load()
+}
+
+// Bind tells a document which backend fills it. A second backend is ErrInvalid, and so is a type
+// that embeds no [Document].
+func Bind(p backends.Profile, k *keeper.Keeper) error {
+	d, ok := p.(interface{ document() *Document })
+	switch {
+	case !ok:
+		return fmt.Errorf("Config.Profile %T: %w: pass what profile.New returned", p, backends.ErrInvalid)
+	case !d.document().keep.CompareAndSwap(nil, k):
+		return fmt.Errorf("profile: %w: another backend fills it: make one for each", backends.ErrInvalid)
+	}
+	return nil
+}
 
 // Prompt lists the fields for a model, a line each.
 func (s Set) Prompt() string {

@@ -36,8 +36,21 @@ func (k *Keeper) NewManager(places func(context.Context, backends.Scope) ([]Plac
 	return &Manager{keep: k, places: places}
 }
 
-// Keeper returns the keeper of the memories, for package reflection.
-func (m *Manager) Keeper() *Keeper { return m.keep }
+// Of returns the keeper of a backend that embeds a [Manager], or nil.
+func Of(backend any) *Keeper {
+	m, ok := backend.(interface{ keeper() *Keeper })
+	if !ok {
+		return nil
+	}
+	return m.keeper()
+}
+
+func (m *Manager) keeper() *Keeper { return m.keep }
+
+// Begin returns the context for what an operation writes about the scope: see [Keeper.Begin].
+func (m *Manager) Begin(ctx context.Context, s backends.Scope) (context.Context, error) {
+	return m.keep.Begin(ctx, s)
+}
 
 // inPlace returns f's result for the place of a scope that holds the memory.
 func inPlace[T any](ctx context.Context, m *Manager, s backends.Scope, id string, f func(Place) (T, error)) (out T, err error) {

@@ -1,0 +1,80 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package middleware
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/retriever"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/hooks"
+)
+
+// The ways to attach memory. Package hooks does the work.
+
+// AgentMiddleware returns memory for adk.ChatModelAgentConfig.Middlewares; an agent needs nothing
+// else: see [hooks.Hooks.AgentMiddleware].
+func (m *MemoryMiddleware) AgentMiddleware() adk.AgentMiddleware {
+	return m.Hooks.AgentMiddleware()
+}
+
+// WrapRunner returns r with memory around each run, for any agent: see [hooks.Hooks.WrapRunner].
+func (m *MemoryMiddleware) WrapRunner(r *adk.Runner) *hooks.Runner {
+	return m.Hooks.WrapRunner(r)
+}
+
+// Prepare returns messages with the note in its place, for graphs and handlers: see
+// [hooks.Hooks.Prepare].
+func (m *MemoryMiddleware) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+	return m.Hooks.Prepare(ctx, messages)
+}
+
+// Finish records the turn that messages end with: see [hooks.Hooks.Finish].
+func (m *MemoryMiddleware) Finish(ctx context.Context, messages []*schema.Message) error {
+	return m.Hooks.Finish(ctx, messages)
+}
+
+// Search searches as the search for a note does: see [hooks.Hooks.Search].
+func (m *MemoryMiddleware) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+	return m.Hooks.Search(ctx, r)
+}
+
+// AsRetriever returns the memory as an Eino retriever: see [hooks.Hooks.AsRetriever].
+func (m *MemoryMiddleware) AsRetriever() retriever.Retriever {
+	return m.Hooks.AsRetriever()
+}
+
+// ToolMiddleware records how calls of tools went, in a graph: see [hooks.Hooks.ToolMiddleware].
+func (m *MemoryMiddleware) ToolMiddleware() compose.ToolMiddleware {
+	return m.Hooks.ToolMiddleware()
+}
+
+// Tools returns the tools of the mode and of Config.Window, for agents without a middleware: see
+// [hooks.Hooks.Tools].
+func (m *MemoryMiddleware) Tools(ctx context.Context) ([]tool.BaseTool, error) {
+	return m.Hooks.Tools(ctx)
+}
+
+// Instruction returns the text that names the memory tools, for prompts without a middleware: see
+// [hooks.Hooks.Instruction].
+func (m *MemoryMiddleware) Instruction() string {
+	return m.Hooks.Instruction()
+}
+
+// MessageModifier returns memory for react.AgentConfig.MessageModifier: see
+// [hooks.Hooks.MessageModifier].
+func (m *MemoryMiddleware) MessageModifier(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
+	return m.Hooks.MessageModifier(next)
+}
+
+// MessageRewriter returns memory for react.AgentConfig.MessageRewriter: see
+// [hooks.Hooks.MessageRewriter].
+func (m *MemoryMiddleware) MessageRewriter(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
+	return m.Hooks.MessageRewriter(next)
+}
