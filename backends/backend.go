@@ -111,10 +111,10 @@ type SearchResponse struct {
 	// the others with Score 0. A delicate memory is in it only where it answers the query.
 	Whole bool `json:"whole,omitempty"`
 	// Degraded names the parts that failed, took too long or were skipped while the search
-	// still answered. The ranking is lexical if the embedder failed, the query is the
-	// original if the rewriter failed, and the reranker's failure keeps the order before
-	// it. ErrDimension: the stored vectors are of another model until ReembedAll runs. Nil:
-	// all parts worked.
+	// still answered. The ranking is lexical if the embedder failed, and the query is the
+	// original if the rewriter failed. A failure of the reranker keeps the order before it.
+	// ErrDimension: the stored vectors are of another model until ReembedAll runs. Nil: all
+	// parts worked.
 	Degraded error `json:"-"`
 }
 

@@ -37,9 +37,9 @@ const (
 // Every other name is a key of Metadata; write "metadata.role" to reach a key with one of those
 // names. entity is the list of [Memory.Entities].
 //
-// Numbers compare as float64, times as instants (a [time.Time] or an RFC 3339 text on
-// either side), texts byte by byte, booleans by eq and ne alone. Texts of entity compare
-// in any case and width (NFKC).
+// Numbers compare as float64, texts byte by byte, booleans by eq and ne alone. Times
+// compare as instants (a [time.Time] or an RFC 3339 text on either side). Texts of entity
+// compare in any case and width (NFKC).
 //
 // The operators are eq, ne, in, nin, gt, gte, lt, lte, contains, icontains, exists, and, or, not.
 // contains finds a part of a text, or an element of a list; icontains does so in any case. exists

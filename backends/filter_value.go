@@ -145,10 +145,11 @@ func instantOf(v any) (time.Time, bool) {
 }
 
 // ParseFilter builds a filter from JSON-like values in the grammar that mem0's users know.
-// {"field": value} is equality and {"field": [..]} is in. {"field": {"gte": 1, "lt": 5}} are
-// comparisons that must all hold. "AND", "OR" (lists) and "NOT" (a list or an object) combine. AND
-// joins fields beside each other, also those inside {"metadata": {"key": value}}. Unknown operators
-// and the wildcard "*" are [ErrInvalid]. An empty map gives nil, which matches everything.
+// {"field": value} is equality and {"field": [..]} is in. Several comparisons, as in {"field":
+// {"gte": 1, "lt": 5}}, must all hold. The keys "AND", "OR" (lists) and "NOT" (a list or an
+// object) combine. AND joins fields beside each other, also those inside {"metadata": {"key":
+// value}}. Unknown operators and the wildcard "*" are [ErrInvalid]. An empty map gives nil,
+// which matches everything.
 func ParseFilter(m map[string]any) (*Filter, error) {
 	if len(m) == 0 {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 // Forgetter is implemented by backends that can erase the data of a person.
 type Forgetter interface {
 	// Forget erases everything of the owner that the scope names. For a user this is the
-	// whole partition, with the sessions, pending turns, archives, core blocks, histories and
-	// vectors in it, and everything from the user in each workspace and agent of the
+	// whole partition, with its sessions, pending turns, archives, core blocks, histories and
+	// vectors. It is also everything from the user in each workspace and agent of the
 	// namespace. For an agent without a user it is the agent's own partition; for a workspace
 	// alone the workspace.
 	//

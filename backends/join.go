@@ -14,11 +14,11 @@ import (
 	"sync"
 )
 
-// Join returns two backends as one, so that an agent has one note and one set of tools:
-// facts, such as mem0's, learns what people say, and experience, such as reme's, learns
-// from what agents do. The kind of a memory says whose it is: those with
-// [KindTraits].Experience are experience's, all others are facts'. If one of the two is
-// nil, Join returns the other.
+// Join returns two backends as one, so that an agent has one note and one set of tools.
+// The backend facts, such as mem0's, learns what people say. The backend experience, such
+// as reme's, learns from what agents do. The kind of a memory says whose it is: those
+// with [KindTraits].Experience are experience's, all others are facts'. If one of the two
+// is nil, Join returns the other.
 //
 //	Search   asks both at the same time, each for its kinds, and merges the answers. Each
 //	         half keeps a fifth of the places, if it has hits. If one half fails, Search

@@ -288,8 +288,8 @@ type Hit struct {
 	// another order: see package recall.
 	Score float64    `json:"score"`
 	Parts ScoreParts `json:"parts"`
-	// Passage is the part of a Text of over 400 characters that matched: whole sentences, some 240
-	// to 400 characters, with an ellipsis where the Text goes on. Empty: the Text is shorter.
+	// Passage is the matching part of a Text of over 400 characters. It has whole sentences, some
+	// 240 to 400 characters, with an ellipsis where the Text goes on. Empty: the Text is shorter.
 	Passage string `json:"passage,omitempty"`
 
 	Before *Memory   `json:"before,omitempty"` // the memory that it replaced, if any

@@ -28,9 +28,9 @@ var ErrDeclined = errors.New("declined")
 // Confirm is asked before a model changes or deletes known memories, by a tool or by learning
 // from a conversation. False declines the change. An error declines it, too, and the caller
 // gets the error. For a tool it may be an interrupt of Eino's, such as tool.Interrupt
-// returns: the run waits for an answer, and the resumed run repeats the call and asks again.
-// Confirm may also be asked again where others changed the same memory meanwhile. It must be
-// safe for concurrent use.
+// returns. Then the run waits for an answer, and the resumed run repeats the call and asks
+// again. Confirm may also be asked again where others changed the same memory meanwhile. It
+// must be safe for concurrent use.
 type Confirm func(ctx context.Context, c Change) (bool, error)
 
 // Ask returns nil if f allows the change, or if f is nil: else ErrDeclined, or f's error.

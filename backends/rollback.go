@@ -36,7 +36,8 @@ type RollbackRequest struct {
 // RollbackReport lists what was taken back.
 type RollbackReport struct {
 	// Items has deleted items for added memories, with their texts, and updated items for
-	// restored ones: Memory is the state now, Previous the state when the rollback began.
+	// restored ones. In these, Memory is the state now, and Previous the state when the
+	// rollback began.
 	Items     []Item   `json:"items"`
 	Conflicts []string `json:"conflicts,omitempty"` // the memories that stay, and why
 }

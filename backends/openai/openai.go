@@ -21,9 +21,9 @@
 // # Other services
 //
 // A service that refuses the form of a request is asked in another form, and the process
-// remembers it for that address and model: names of fields, roles that must alternate,
-// temperatures. Each change is reported once, by Config.OnError and in the log. README.md
-// of this folder lists the tested services.
+// remembers it for that address and model. Forms differ in names of fields, roles that
+// must alternate, and temperatures. Each change is reported once, by Config.OnError and
+// in the log. README.md of this folder lists the tested services.
 //
 // # Failures
 //

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package remote puts memory that a team already runs behind [backends.Backend], so that the
-// middleware works with it: a mem0 server or the mem0 platform, a ReMe 0.2 server,
+// middleware works with it. It knows a mem0 server or the mem0 platform, a ReMe 0.2 server,
 // redis/agent-memory-server, another einomem, and any Eino indexer and retriever.
 //
 //	backend, err := remote.NewMem0(&remote.Config{BaseURL: "http://localhost:8000", APIKey: key})
@@ -36,12 +36,11 @@
 // exactly. Rows of others are left out, and Config.OnError gets an error without their text.
 //
 // A partition has a name of its own on the server: user_id (for an agent's own data, agent_id) of
-// mem0, workspace_id of ReMe, user_id of agent-memory-server, in the scope's namespace. The name is
-// the user's id under three conditions: the namespace is "default", the id has only lower-case
-// ASCII letters, digits and the marks . _ @ + -, and it begins with a letter or digit and has at
-// most 64 bytes. Else it is "_einomem-" and a UUID that follows from namespace, kind and id, since
-// some servers and stores confuse names that differ in case or have a comma. Set Config.Name for
-// existing data under other names.
+// mem0, workspace_id of ReMe, user_id of agent-memory-server, in the scope's namespace. In the
+// namespace "default" the name is the user's id, if the id is plain: at most 64 lower-case ASCII
+// letters, digits and the marks . _ @ + -, with a letter or digit first. Else it is "_einomem-" and
+// a UUID that follows from namespace, kind and id: some servers and stores confuse names that
+// differ in case or have a comma. Set Config.Name for existing data under other names.
 //
 // # Failure
 //
@@ -61,8 +60,8 @@
 //
 // A server that learnt while its answer got lost is asked to learn again. Another einomem then
 // knows the request by its IdempotencyKey; agent-memory-server and vectors replace the stored
-// data. mem0 and ReMe lack such a key: they compare new lessons with known ones themselves,
-// and may store them twice.
+// data. The servers mem0 and ReMe lack such a key: they compare new lessons with known ones
+// themselves, and may store them twice.
 //
 // # Vectors
 //

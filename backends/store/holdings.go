@@ -119,8 +119,8 @@ func (h *holdings) eachBlob(p backends.Partition, session string, do func(BlobIn
 	}, do)
 }
 
-// All returns the records of a partition by their ids, and the space of their vectors. trim
-// is called with each record and may drop fields that the caller has no use for. Optional.
+// All returns the records of a partition by their ids, and the space of their vectors. The
+// function trim is called with each record and may drop unused fields. Optional.
 func All(ctx context.Context, s Records, p backends.Partition, trim func(*Record)) (map[string]*Record, *Embedding, error) {
 	all := map[string]*Record{}
 	for cursor := ""; ; {

@@ -14,8 +14,8 @@ import (
 )
 
 // Rollback takes back what a session, its messages or a source taught in a partition: see
-// [backends.Rollbacker]. allowed returns the reason why a memory must stay, which is a conflict;
-// it is optional. Up to 1,000 memories are taken back in one atomic write.
+// [backends.Rollbacker]. The function allowed returns the reason why a memory must stay, which
+// is a conflict; it is optional. Up to 1,000 memories are taken back in one atomic write.
 func Rollback(ctx context.Context, s Store, p backends.Partition, r *backends.RollbackRequest, allowed func(*backends.Memory) error) (*backends.RollbackReport, error) {
 	switch {
 	case r.Session == nil && r.Source == "":

@@ -7,16 +7,16 @@
 //
 // There are only a few nouns. A [Record] is a memory with its vector. A [Batch] of
 // mutations is applied to one partition, wholly or not at all. Each batch raises the
-// partition's version, and [Records.Changes] returns the changes since an earlier one, so
-// an index in memory stays current with one cheap call. A [Session] is an append-only log
-// of messages with a little state beside it, and with [Blobs]: bytes under names, which
-// end with the session.
+// partition's version. [Records.Changes] returns the changes since an earlier one, so an
+// index in memory stays current with one cheap call. A [Session] is an append-only log of
+// messages with a little state beside it, and with [Blobs]: bytes under names, which end
+// with the session.
 //
 // The session log is the outbox of learning. A turn is appended in one atomic write.
 // Later a worker acquires the session's lease, reads the messages after the watermark,
 // and applies a batch with the new memories and the new watermark. A crash between any
-// two steps loses nothing and repeats nothing, because the batch is one write, and
-// because a lease has a fencing token that the batch must present.
+// two steps loses nothing and repeats nothing: the batch is one write, and must present
+// the fencing token of its lease.
 //
 // A replacement is stored before its original is deleted. Superseding keeps the old
 // record, and a record's history keeps every former text until the partition is dropped.
@@ -60,9 +60,9 @@ type DropCount struct {
 	Blobs    int
 }
 
-// Page chooses a page of a listing: Limit entries (default 100, at most 1000) from
-// Cursor on, which is empty for the first page and else the Next of the page
-// before. An entry that exists throughout a listing is returned exactly once.
+// Page chooses a page of a listing: Limit entries (default 100, at most 1000) from Cursor
+// on. Cursor is empty for the first page, and else the Next of the page before. An entry
+// that exists throughout a listing is returned exactly once.
 type Page struct {
 	Limit  int
 	Cursor string

@@ -23,11 +23,11 @@ type TransferCount struct {
 	Blobs      int `json:"blobs"`
 }
 
-// Transfer copies a partition from one store to another, of any kind: memories with their
-// vectors and histories, the histories of deleted memories, sessions with their logs, and
-// blobs. It is an [Export] of the whole partition, read by [Import]: everything keeps its
-// order, and all fields but the ones named below keep their values. [Records].Partitions
-// lists the partitions to copy.
+// Transfer copies a partition from one store to another, of any kind. It copies memories
+// with their vectors and histories, the histories of deleted memories, sessions with
+// their logs, and blobs. It is an [Export] of the whole partition, read by [Import].
+// Everything keeps its order, and all fields but the ones named below keep their values.
+// [Records].Partitions lists the partitions to copy.
 //
 // Stop the agents first: a partition must be at rest while it is copied. The error is
 // ErrConflict if the target holds anything that the source lacks; data in the target is

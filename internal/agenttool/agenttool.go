@@ -35,7 +35,7 @@ const (
 type Kit struct {
 	backends.ToolSetup
 	Texts  map[string]Text   // By the tools' own names.
-	Advice Text              // What to do about an error, where the tool's own text says nothing.
+	Advice Text              // Advice about an error, if the tool's own text has none.
 	Names  map[string]string // Other names for tools, by their own.
 	// Judged reports whether a backend decides what is invalid. Else that is the model's own
 	// mistake, and goes unreported.
@@ -46,7 +46,7 @@ type Kit struct {
 	err   error
 }
 
-// Init fills what s leaves open, and returns ErrInvalid for a setup that cannot work.
+// Init fills the empty fields of s, and returns ErrInvalid for an unusable setup.
 func (k *Kit) Init() error {
 	if k.Scope == nil {
 		return fmt.Errorf("no Scope: %w: pass a function that says whose memory a call is about", backends.ErrInvalid)
@@ -73,7 +73,7 @@ func (k *Kit) Tools() ([]tool.BaseTool, error) { return slices.Clip(k.tools), k.
 type Spec struct {
 	Name     string         // Its own name.
 	Defaults map[string]any // Of its arguments, for the schema.
-	Writes   bool           // It writes what the model says: refused in a private turn.
+	Writes   bool           // It writes the model's words: refused in a private turn.
 	Asks     bool           // It may ask Confirm, and has no time limit where that is set.
 	Slow     bool           // It may ask a model, and has no time limit.
 }
@@ -122,7 +122,7 @@ func Define[Arguments any](k *Kit, s Spec, run func(ctx context.Context, s backe
 	return info
 }
 
-// ConfirmAs returns Confirm for a call of a tool, nil where there is none.
+// ConfirmAs returns Confirm for a call of a tool, or nil.
 func (k *Kit) ConfirmAs(name string) backends.Confirm {
 	if k.Confirm == nil {
 		return nil
@@ -165,8 +165,8 @@ func (k *Kit) Missing(tool, argument string) error {
 	return Refusef(k.fixed.missing, argument, k.Renamed(k.Texts[tool]).Line(argument))
 }
 
-// failed returns what the model reads of an error, and reports it, unless the model made it: by
-// an unknown id, or by invalid arguments where no backend judges them.
+// failed returns the text of an error for the model, and reports the error. Errors of the model's
+// own making go unreported: an unknown id, or invalid arguments if no backend judges them.
 func (k *Kit) failed(ctx context.Context, name string, err error) string {
 	var r Refusal
 	switch {
@@ -182,7 +182,7 @@ func (k *Kit) failed(ctx context.Context, name string, err error) string {
 	return k.Failure(name, err)
 }
 
-// Failure returns what the model reads of an error of a tool: what happened, and what to do now.
+// Failure returns the text of a tool's error for the model: the failure, and the next step.
 func (k *Kit) Failure(name string, err error) string {
 	t, general := k.Renamed(k.Texts[name]), k.Renamed(k.Advice)
 	advice := ""
@@ -210,7 +210,7 @@ func (k *Kit) Report(ctx context.Context, tool string, err error) {
 	work.Report(ctx, k.OnError, k.Name(tool), err)
 }
 
-// scope returns whose memory a call is about, or ErrNoScope where nothing names anybody.
+// scope returns the scope of a call's memory, or ErrNoScope if it is unknown.
 func (k *Kit) scope(ctx context.Context) (backends.Scope, error) {
 	s, err := k.Scope(ctx)
 	if err != nil {
@@ -226,8 +226,8 @@ func (k *Kit) scope(ctx context.Context) (backends.Scope, error) {
 }
 
 // CallKey names a tool call, so that a resumed run may repeat it; "" outside a run. Models that
-// number their calls from the start in each run use an id again: so session and arguments are
-// part of the key, and the user, because a block may be many users'.
+// number their calls from the start in each run use an id again. So session and arguments are
+// part of the key, and the user too, because a block may have many users.
 func CallKey(ctx context.Context, s backends.Scope, name string, arguments ...string) string {
 	id := compose.GetToolCallID(ctx)
 	if id == "" {

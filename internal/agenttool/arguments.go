@@ -12,13 +12,12 @@ import (
 	"strings"
 )
 
-// The arguments of a tool are a struct, from which both its schema and the decoding
-// follow. The tag alias has other names under which models send a field, such as those
-// that the same tools have elsewhere.
+// The arguments of a tool are a struct. Its schema and the decoding both follow from it. The tag
+// alias has other names under which models send a field, such as the same tools' names elsewhere.
 
-// decode reads the arguments of a call into a struct, and returns the first required one
-// that is missing or blank, unless its tag says blank:"ok". Unknown names are ignored, a
-// null counts as missing, and no argument at all is an empty object.
+// decode reads the arguments of a call into a struct. It returns the first required argument that
+// is missing or blank, unless its tag says blank:"ok". Unknown names are ignored, a null counts as
+// missing, and an empty text is an empty object.
 func decode(arguments string, into any) (missing string, err error) {
 	var given map[string]json.RawMessage
 	if strings.TrimSpace(arguments) != "" {
@@ -51,8 +50,8 @@ func blank(v reflect.Value) bool {
 	return v.IsZero() || v.Kind() == reflect.String && strings.TrimSpace(v.String()) == ""
 }
 
-// List is a list of texts, or what models send for one: a single text, or a text with a
-// list in it. Blank elements are left out.
+// List is a list of texts. Models may also send a single text, or a text with a list in it. Blank
+// elements are left out.
 type List []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -75,8 +74,7 @@ func (l *List) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Number is a whole number from 0 on, or what models send for one: a fraction, or a text
-// with either in it.
+// Number is a whole number from 0 on. Models may also send a fraction, or a text with either in it.
 type Number int
 
 // maxNumber is more than anything has lines or bytes.
@@ -92,7 +90,7 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Flag is a truth value, or what models send for one: a text with it.
+// Flag is a boolean. Models may also send a text with it.
 type Flag bool
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -5,9 +5,9 @@ package agenttool
 
 import "strings"
 
-// Text is what a model reads of a tool: its description, and below it lines of the form
-// "key: text". They describe a parameter, begin the text of a failure ("error"), or say what to
-// do about an error of that sort.
+// Text is a tool's text for a model: its description, and below it lines of the form "key: text".
+// They describe a parameter, begin the text of a failure ("error"), or give advice about an error
+// of that sort.
 type Text string
 
 // desc returns the description of the tool.

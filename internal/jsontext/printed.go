@@ -39,9 +39,9 @@ var (
 )
 
 // Printed returns the calls of the named tools that an assistant printed as text, with their
-// arguments as JSON, and the text in front of them: the text behind was said before the tool
-// answered. Calls of other tools are text, and calls in a thought are left out. Unreadable
-// JSON with the name of a tool is dropped: it is neither a call nor speech.
+// arguments as JSON, and the text in front of them. It drops the text behind, which was said
+// before the tool answered. Calls of other tools are text, and calls in a thought are left
+// out. Unreadable JSON with the name of a tool is dropped: it is neither a call nor speech.
 func Printed(s string, tools []string) (calls []schema.FunctionCall, said string) {
 	if !namesAny(s, tools) {
 		return nil, s

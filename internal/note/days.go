@@ -45,9 +45,8 @@ func (v View) brackets(remarks []string) string {
 	return p.brackets[0] + strings.Join(remarks, p.between) + p.brackets[1]
 }
 
-// history returns remarks about the times of a memory: that it ended, its predecessor, the day
-// that it was announced for, and its begin where that differs from the day on which it was
-// said.
+// history returns remarks about the times of a memory: its end, its predecessor, the day that
+// it was announced for, and its begin if it was said on another day.
 func (v View) history(h *backends.Hit) (out []string) {
 	p := v.phrases()
 	if !h.Ended.IsZero() {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package note shows memories to a model, in the note of a reply and in the answers of
-// tools alike: standing memories in one line, the others a bullet each, in parts under
-// headings. Days are in the reader's zone.
+// tools alike. Standing memories share one line; the others are a bullet each, in parts
+// under headings. Days are in the reader's zone.
 package note
 
 import (
@@ -104,7 +104,7 @@ const maxAbout = 200
 // Note returns the lines of a note: the standing memories, and below them the hits that fit
 // into the rest of so many estimated tokens. The hits are in parts, each under its heading,
 // and keep their order within it. A hit that does not fit makes room for a smaller one; the
-// best hit is shortened to fit. shown are the hits of the lines, each once.
+// best hit is shortened to fit. The result shown has the hits of the lines, each once.
 func (v View) Note(standing, hits []backends.Hit, room int) (lines []string, shown []backends.Hit) {
 	about, applies := v.about(standing, min(room, maxAbout))
 	if about != "" {

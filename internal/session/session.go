@@ -43,7 +43,8 @@ func KeyOf(s backends.Scope) (Key, backends.Scope, error) {
 }
 
 // Complete returns how many entries of a log come before the first open turn, one that lacks
-// its end and has a message less than openFor old. wait is how long that turn stays open.
+// its end and has a message less than openFor old. The duration wait is how long that turn
+// stays open.
 func Complete(entries []store.Entry, now time.Time, openFor time.Duration) (n int, wait time.Duration) {
 	done := make(map[string]bool)
 	last := make(map[string]time.Time)

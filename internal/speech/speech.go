@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package speech classifies what somebody said: a statement that may be worth showing
-// again, a question or request, or filler such as greetings, thanks, acknowledgements and
-// the JSON of planners. The rules are words of English and Chinese. An unknown text is a
-// statement, so a doubt loses nothing.
+// again, a question or request, or filler. Filler is greetings, thanks, acknowledgements
+// and the JSON of planners. The rules are words of English and Chinese. An unknown text
+// is a statement, so a doubt loses nothing.
 package speech
 
 import (

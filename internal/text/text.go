@@ -242,7 +242,8 @@ func Middle(s string, runes int) string {
 }
 
 // Fit returns s with its middle left out, as by [Middle], so that count(s) is at most
-// limit; "" if even a few characters are too many. count is called some ten times.
+// limit; "" if even a few characters are too many. The function count is called some ten
+// times.
 func Fit(s string, limit int, count func(string) int) string {
 	if count(s) <= limit {
 		return s

@@ -31,9 +31,9 @@ type QueueConfig[K comparable, V any] struct {
 	Pause func(failures int) time.Duration
 }
 
-// Queue hands values to a handler in the background: in order within a key, several keys
-// at a time, and at most as many values as its size. It is safe for concurrent use. Close
-// it: it owns goroutines.
+// Queue hands values to a handler in the background: in order within a key, and several
+// keys at a time. It holds at most as many values as its size. It is safe for concurrent
+// use. Close it: it owns goroutines.
 type Queue[K comparable, V any] struct {
 	cfg     QueueConfig[K, V]
 	ctx     context.Context // of the workers

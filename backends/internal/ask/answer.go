@@ -250,8 +250,8 @@ func jsonName(f reflect.StructField) string {
 }
 
 // EachOnce checks that an answer has exactly one entry for each number from first on, n
-// in all. number returns the number of an entry; what names the numbered things. The
-// error is for the model.
+// in all. The function number returns the number of an entry; what names the numbered
+// things. The error is for the model.
 func EachOnce[T any](what string, first, n int, entries []T, number func(T) int) error {
 	seen := make([]bool, n)
 	for _, e := range entries {

@@ -1,12 +1,12 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ask asks a chat model for an answer that is a Go value. There are three ways: a JSON
-// schema that follows from the type, a tool that the model is forced to call or offered, and JSON
-// in the prompt. If a model or a server refuses one form, the next is tried, and the process
-// remembers it. Answers are repaired and decoded leniently. An unusable answer is explained to
-// the model once; a second one is ErrUnusable, a backends.ErrModel. A model that is out of reach,
-// or paused after failures, is backends.ErrUnavailable. A model that refuses the content is
+// Package ask asks a chat model for an answer that is a Go value. It has three ways: a JSON
+// schema that follows from the type, a tool that the model may or must call, and JSON in the
+// prompt. If a model or a server refuses one form, the next is tried, and the process remembers
+// it. Answers are repaired and decoded leniently. An unusable answer is explained to the model
+// once; a second one is ErrUnusable, a backends.ErrModel. A model that is out of reach, or paused
+// after failures, is backends.ErrUnavailable. A model that refuses the content is
 // backends.ErrInvalid. So "the model failed" is never taken for "there is nothing to remember".
 //
 //	m, err := ask.New(&ask.Config{Name: "mem0", Model: chatModel})

@@ -64,8 +64,8 @@ func (k *Keeper) Update(ctx context.Context, p backends.Partition, r *backends.U
 }
 
 // changing reads a memory and hands it to write with the version that it must still have
-// then: the caller's expected version, else the version read. A lost race is tried again;
-// that cannot help a caller whose version is gone.
+// then. This is the caller's expected version, else the version read. A lost race is
+// tried again; that cannot help a caller whose version is gone.
 func (k *Keeper) changing(ctx context.Context, p backends.Partition, id string, expected int64, write func(*store.Record, int64) error) error {
 	return store.OnConflict(ctx, func() error {
 		rec, err := k.record(ctx, p, id)
@@ -252,7 +252,7 @@ func (k *Keeper) RedactJSON(v any) any {
 	return k.RedactJSON(plain)
 }
 
-// Commit carries out a batch: every written record without a vector gets one, the batch
+// Commit carries out a batch. Every written record without a vector gets one, the batch
 // gets their Embedding, and one Apply stores it all or nothing. usage counts the embedded
 // texts, and may be nil. A partition may have vectors of another model. Then new records
 // get no vector: words find them until the partition is embedded anew.

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package keeper is the common part of all backends over a store. It finds, lists,
-// changes and deletes the memories of a partition, returns their history, writes them to
-// a stream and reads them back, and stores a batch with its vectors. A backend decides
-// what is worth remembering; its keeper keeps it.
+// changes and deletes the memories of a partition, and returns their history. It writes
+// them to a stream and reads them back, and stores a batch with its vectors. A backend
+// decides what is worth remembering; its keeper keeps it.
 //
 //	ranker, err := recall.New(ctx, &recall.Config{Records: st, Keys: keeper.Keys})
 //	k, err := keeper.New(&keeper.Config{Name: "notes", Store: st, Ranker: ranker})
@@ -210,9 +210,9 @@ func (k *Keeper) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", k.config.Name, fmt.Errorf(format, args...))
 }
 
-// Keys returns the keys by which [Keeper.Lookup] finds a memory: the [TextKey] of its text and,
-// for a memory that marks a turn as silent, the places of that turn. It is made for the Keys of
-// a recall.Config.
+// Keys returns the keys by which [Keeper.Lookup] finds a memory: the [TextKey] of its text. A
+// memory that marks a turn as silent also has the places of that turn. It is made for the Keys
+// of a recall.Config.
 func Keys(m *backends.Memory) []string {
 	keys := []string{TextKey(m.Kind, m.WhenToUse, m.Text)}
 	if silent(m) {
@@ -234,9 +234,9 @@ func TextKey(kind backends.Kind, whenToUse, content string) string {
 	return text.HashKey("text", string(kind), text.Fold(whenToUse), text.Fold(content))
 }
 
-// ContentID returns the id of a memory that follows from its content: a UUID of version 8
-// (RFC 9562) made of the partition, the kind and the parts in their order. Two processes
-// that learn the same thing at the same time meet: the second Put that expects
+// ContentID returns the id of a memory that follows from its content. It is a UUID of
+// version 8 (RFC 9562), made of the partition, the kind and the parts in their order. Two
+// processes that learn the same thing at the same time meet: the second Put that expects
 // [store.MustNotExist] is ErrConflict, and its writer looks again.
 func ContentID(p backends.Partition, kind backends.Kind, parts ...string) string {
 	return text.HashID(append([]string{p.String(), string(kind)}, parts...)...)

@@ -250,8 +250,8 @@ func (op *Operation) check(targets int, numbered []*Utterance) error {
 	return nil
 }
 
-// Echo returns an error for an entry of an answer that is a line of the question: beside
-// the keys of its type it has one that only such lines have.
+// Echo returns an error for an entry of an answer that is a line of the question. Such an
+// entry has a key that only the question's lines have.
 func Echo(rest map[string]any) error {
 	if rest["time"] != nil {
 		return errors.New("it repeats a message of the question")

@@ -50,7 +50,7 @@ Answer:
 // smallEnd asks for the answer, behind the messages.
 var smallEnd = map[backends.Language]string{backends.English: "Answer:", backends.Chinese: "回答："}
 
-// smallQuestion returns the question of a stretch for a small model: a line for each message, with
+// smallQuestion returns the question of a stretch for a small model. Each message is a line with
 // the sentences that state something, behind the assistant's question that they answer. It is nil
 // if users state nothing. An order, or a limit, is kept in the user's words where the model is
 // known to be small.

@@ -23,10 +23,10 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Encode returns v as stores write values: JSON on one line that a person can read with
-// the shell of the storage, with <, > and & as they are. A value that JSON lacks (a
-// function in a message's Extra, a year above 9999) is ErrInvalid. The argument what
-// names it in the error.
+// Encode returns v as stores write values: JSON on one line, with <, > and & as they are.
+// A person can read it with the shell of the storage. A value that JSON lacks (a function
+// in a message's Extra, a year above 9999) is ErrInvalid. The argument what names it in
+// the error.
 func Encode(what string, v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

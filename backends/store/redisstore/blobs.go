@@ -71,10 +71,10 @@ func checkBlob(name string) error {
 	return nil
 }
 
-// ListBlobs implements [store.Blobs]. A hash is unordered: each page reads the names of
-// all the session's blobs and chooses among them here, because scripts compare texts by
-// the locale of the server. The data stays on the server. A blob that is removed
-// meanwhile may be listed, as empty.
+// ListBlobs implements [store.Blobs]. A hash is unordered, and scripts compare texts by
+// the locale of the server. So each page reads the names of all the session's blobs and
+// chooses among them here. The data stays on the server. A blob that is removed meanwhile
+// may be listed, as empty.
 func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix string, page store.Page) (*store.BlobPage, error) {
 	within, err := plan.ParseNames("blob", prefix, page.Cursor)
 	if err != nil {

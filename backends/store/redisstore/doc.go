@@ -43,7 +43,7 @@
 // # Costs
 //
 // Searching costs the server one short script, and a load the transfer of the partition.
-// A batch is one script, and the server waits for it: keep batches to some thousand
+// A batch is one script, and the server waits for it. Keep batches to some thousand
 // mutations (50,000 take seconds; a batch of more than about 100,000 is refused). A
 // memory's history is written whole with each change of its text: count frequent changes
 // in Metadata, by Increment. A page of ListBlobs reads the names of all blobs of the

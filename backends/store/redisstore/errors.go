@@ -224,7 +224,7 @@ func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error
 //
 // On a Cluster it asks the partition's node itself. The client of the cluster sends the
 // MULTI of a transaction that a dead node missed to other nodes, and waits there for
-// answers that never come. retry repeats after the answer of a moved slot.
+// answers that never come. The function retry repeats after the answer of a moved slot.
 func (s *Store) atOnce(ctx context.Context, fill func(redis.Pipeliner)) error {
 	pipe := s.client.Pipeline()
 	fill(pipe)

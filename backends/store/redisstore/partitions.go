@@ -53,8 +53,8 @@ func (s *Store) partitionPage(ctx context.Context, namespace, after string, size
 	return out, err
 }
 
-// hold reports which partitions hold data or have lost it: a memory or the history of
-// one, a session before its end, or a blob of a session that has yet to begin.
+// hold reports which partitions hold data or have lost it. Data are a memory or the
+// history of one, a session before its end, or a blob of a session that has yet to begin.
 func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, error) {
 	memories, born, lists := make([]*redis.IntCmd, len(all)), make([]*redis.StringSliceCmd, len(all)), make([]*redis.StringCmd, len(all))
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {

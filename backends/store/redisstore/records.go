@@ -119,8 +119,8 @@ func (r *rawRecords) keep(versions []int64) (stale bool) {
 	return stale
 }
 
-// bytesOf returns the bytes of a string that has only this use: go-redis makes one for
-// each answer, and a copy of all vectors takes a third of the time of a load.
+// bytesOf returns the bytes of a string that has only this use, since go-redis makes one
+// for each answer. A copy of all vectors would take a third of the time of a load.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // decode returns the records that exist. JSON takes most of the time, so all processors

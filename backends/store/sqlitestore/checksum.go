@@ -14,9 +14,9 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// sealed is the content of a row: text in JSON, data or both, the key that its owner, a
-// partition or a session, has for it, and the checksum of all. Queries select it in this
-// order.
+// sealed is the content of a row: text in JSON, data or both, its key, and the checksum
+// of all. The key is the one that its owner, a partition or a session, has for it.
+// Queries select it in this order.
 type sealed struct {
 	owner int64
 	key   string

@@ -21,8 +21,8 @@ import (
 // conn is one connection with its prepared statements. It is used by one goroutine
 // at a time, which took it out of a pool.
 //
-// Statements run detached from the caller's context, because each is short and an
-// interrupted one would leave the outcome open; the context is checked between them.
+// Statements run detached from the caller's context: each is short, and an interrupted
+// one would leave the outcome open. The context is checked between them.
 type conn struct {
 	raw   *sql.Conn
 	stmts map[string]*sql.Stmt

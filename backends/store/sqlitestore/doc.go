@@ -19,7 +19,7 @@
 // Each row has a CRC-32C of its key and content (column sum), which every reading of the row
 // checks. A damaged row is ErrUnavailable with its name; the others answer. [Store.Changes]
 // of a partition returns an error for a damaged record, and for fewer records than the
-// partition's row counts: an index without them would pass for the whole. So does
+// partition's row counts. An index without them would pass for the whole. So does
 // [Store.Read] where a message is missing. Put a backup in the file's place, or begin a new
 // file from the shell's ".recover". A row of an earlier version gets its checksum when it is
 // written again. A write of another program looks like damage, unless it sets sum to NULL;
@@ -33,11 +33,11 @@
 //
 // # Deletion
 //
-// Deleted bytes are overwritten (secure_delete), but SQLite may leave copies where it moved data,
-// and until the next checkpoint old bytes stand in the file and in "-wal". [Store.Reclaim]
-// overwrites those copies in place, and empties "-wal". The room is used again; [Store.Compact]
-// makes the file smaller. The program itself must erase backups, snapshots and old blocks that the
-// disk keeps.
+// Deleted bytes are overwritten (secure_delete), but SQLite may leave copies where it moved data.
+// Until the next checkpoint old bytes stand in the file and in "-wal". [Store.Reclaim] overwrites
+// those copies in place, and empties "-wal". The room is used again; [Store.Compact] makes the
+// file smaller. The program itself must erase backups, snapshots and old blocks that the disk
+// keeps.
 //
 // # Tables
 //
@@ -68,7 +68,7 @@
 // # Costs
 //
 // One connection writes. Calls that wait for it at the same time share one BEGIN IMMEDIATE
-// transaction, each in a savepoint of its own, and so one wait for the disk. 64 clients
+// transaction, each in a savepoint of its own, and so one wait for the disk. So 64 clients
 // append about eight times as many turns as one, and each is answered after the commit.
 // [Config].ReadConns other connections read, and go on during writes. The benchmarks
 // measure appends of 1 and of 64 clients, a durable batch, a check that finds no change,

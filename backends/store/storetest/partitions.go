@@ -84,9 +84,9 @@ var partitionBehaviours = []behaviour{
 	}},
 }
 
-// hostile are names that are all legal, and that have been taken for another one
-// somewhere: by a key that is joined with ':', a hash tag, a pattern, a quote, a
-// case or a normalisation that folds.
+// hostile are legal names that have been taken for another one somewhere. The causes are
+// a key that is joined with ':', a hash tag, a pattern, a quote, a case or a
+// normalisation that folds.
 var hostile = []string{
 	"a", "A", "a:b", "a/b", "a%2Fb", "a%3Ab", "%61", "{a}", "{a", "a}", "{}", "a,b", "a b", "a  b", "a.b", "a_b", "a-b",
 	"a%", "%", "?", "[a]", "a?", `\`, `a\b`, "'", `"`, "a'; DROP TABLE records; --", "é", "e\u0301", "ａ", "а" /* Cyrillic */, "🎈", "日本語", "\u200b",

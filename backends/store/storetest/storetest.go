@@ -60,8 +60,8 @@ func Run(t *testing.T, open func(t *testing.T, o Options) store.Store) {
 }
 
 // RunShared runs the tests that two handles on one storage pass like one: each sees the
-// writes of the other, and writes at the same time are all kept. openTwo is called once
-// for each subtest.
+// writes of the other, and writes at the same time are all kept. The function openTwo is
+// called once for each subtest.
 func RunShared(t *testing.T, openTwo func(t *testing.T, o Options) (a, b store.Store)) {
 	runAll(t, slices.Concat(concurrencyBehaviours, forgetBehaviours, propertyBehaviours), func(t *testing.T, o Options) []store.Store {
 		first, second := openTwo(t, o)

@@ -68,7 +68,8 @@ func Page(n, words int) string {
 }
 
 // ReadPages returns a script of a model that reads pages one after the other and then
-// goes on. said are the texts of the model and of the tool, as [Line] shows them.
+// goes on. The result said has the texts of the model and of the tool, as [Line] shows
+// them.
 func ReadPages(from, upto, words int, then ...Reply) (script []Reply, said []string) {
 	for n := from; n < upto; n++ {
 		script = append(script, Call(fmt.Sprint("c", n), "read", fmt.Sprintf(`{"n":%d}`, n)))

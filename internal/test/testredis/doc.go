@@ -1,9 +1,9 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testredis starts real Redis and Valkey servers for tests: single
-// servers and clusters, on ports of the loopback, in temporary folders,
-// stopped when the test ends; and puts a network that fails in front of them.
+// Package testredis starts real Redis and Valkey servers for tests: single servers and
+// clusters, on ports of the loopback, in temporary folders, stopped when the test ends.
+// It also puts a network that fails in front of them.
 //
 // # Which servers
 //

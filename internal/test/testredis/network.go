@@ -125,7 +125,7 @@ func (n *Network) CutRandomly(seed uint64, meanBytes int64) {
 }
 
 // LoseReplies drops the next replies to those commands ("evalsha", "set"), in any case, and
-// resets their connections: each command has been carried out, and its client is left in
+// resets their connections. Each command has been carried out, and its client is left in
 // doubt. In a pipeline the first command counts, and it alone has surely been carried out.
 // With an empty list it loses the replies to any command except PING and the ones that set up
 // a connection.
