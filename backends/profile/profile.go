@@ -41,7 +41,7 @@ type Profile[T any] struct {
 	config Config
 }
 
-// New returns a profile with the fields of T, a struct whose JSON Schema is made like the
+// New returns a profile with the fields of T, a struct. Its JSON Schema is made like the
 // schemas of Eino's tools: by the tags json, jsonschema and jsonschema_description. All fields
 // are optional, whatever the tags say: a person says few things at once. A type without a
 // schema is ErrInvalid. cfg may be nil.
@@ -79,7 +79,7 @@ func New[T any](cfg *Config) (*Profile[T], error) {
 
 func schemaOf[T any]() (*jsonschema.Schema, error) {
 	if reflect.TypeFor[T]().Kind() != reflect.Struct {
-		return nil, errors.New("it is no struct")
+		return nil, errors.New("it is not a struct")
 	}
 	out := &jsonschema.Schema{}
 	return out, work.Catch("its schema", func() error { // a field with a function panics
@@ -296,7 +296,7 @@ func (p *Profile[T]) History(ctx context.Context, s backends.Scope, field string
 		out = append(out, events...)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("profile: field %q: %w: nothing states it", field, backends.ErrNotFound)
+		return nil, fmt.Errorf("profile: field %q: %w: no fact states it", field, backends.ErrNotFound)
 	}
 	slices.SortStableFunc(out, func(a, b backends.Event) int { return cmp.Compare(a.Version, b.Version) })
 	return out, nil

@@ -58,7 +58,7 @@ func EraseTurns(ctx context.Context, s Store, p backends.Partition, session stri
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("erasing what was said in session %q: %w", session, err)
+		return fmt.Errorf("erasing turns of session %q: %w", session, err)
 	}
 	return nil
 }

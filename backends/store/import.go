@@ -26,7 +26,7 @@ import (
 // whose names the owner of the export; the zero partition takes any owner. Import writes
 // their own partition, and the user's part of workspaces and agents in the namespace. A
 // line of another user in such a part is ErrInvalid. Each partition of the stream is passed
-// to [ImportOptions].Open first, and begins with its present life: a person who was
+// to [ImportOptions].Open first, and begins with its present life. A person who was
 // forgotten may be imported anew, and one who is forgotten meanwhile is ErrForgotten.
 //
 // The store assigns all numbers anew. Versions follow the order of the lines. Events have
@@ -51,8 +51,9 @@ type ImportOptions struct {
 	// written. An error ends the import, and names the line. Optional. Defaults to all.
 	Open func(ctx context.Context, p backends.Partition) error
 	// Memory changes a memory and its history to the form that a write would have stored,
-	// or refuses it: m is a Restore, and space the space of its vector, nil without one. It
-	// must keep its own result as it is. Optional. Defaults to the original.
+	// or refuses it. The mutation m is a Restore, and space the space of its vector, nil
+	// without one. It must keep its own result as it is. Optional. Defaults to the
+	// original.
 	Memory func(ctx context.Context, p backends.Partition, m *Mutation, space *Embedding) error
 	// Message does the same for an entry of a log. Optional. Defaults to the original.
 	Message func(ctx context.Context, p backends.Partition, e *Entry) error
@@ -142,11 +143,11 @@ func (i *importer) read(text []byte) error {
 	case i.ended:
 		return fmt.Errorf("%w: it stands behind the end", backends.ErrInvalid)
 	case l.Partition == nil && i.found.Partitions == 0:
-		return fmt.Errorf("%w: the first line names no partition: it is no export", backends.ErrInvalid)
+		return fmt.Errorf("%w: the first line names no partition: this is not an export", backends.ErrInvalid)
 	case count != nil:
 		*count++
 	case l.End == nil:
-		return fmt.Errorf("%w: it holds nothing of an export", backends.ErrInvalid)
+		return fmt.Errorf("%w: it is not a line of an export", backends.ErrInvalid)
 	}
 	if l.Memory == nil && l.Message == nil {
 		if err := i.flush(); err != nil {
@@ -183,7 +184,7 @@ func (i *importer) partition(l *line) (err error) {
 	}
 	switch {
 	case l.Version != exportVersion:
-		return fmt.Errorf("%w: it is of version %d, and this code reads version %d", backends.ErrInvalid, l.Version, exportVersion)
+		return fmt.Errorf("%w: it has version %d, and this code reads version %d", backends.ErrInvalid, l.Version, exportVersion)
 	case first && i.p != i.whose, !first && (!l.Share || i.p.Namespace != i.whose.Namespace || i.p.Kind == backends.PartitionUser):
 		return fmt.Errorf("%w: %s is not of the export of %s", backends.ErrInvalid, i.p, i.whose)
 	}
@@ -202,7 +203,7 @@ func (i *importer) own(what, id string, users ...string) error {
 	if i.p == i.whose || slices.Equal(users, []string{i.whose.ID}) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s %q is not of %s, whose export it is", backends.ErrInvalid, what, id, i.whose)
+	return fmt.Errorf("%w: %s %q does not belong to %s, the owner of the export", backends.ErrInvalid, what, id, i.whose)
 }
 
 // admit changes a mutation to the form that a write would have stored.

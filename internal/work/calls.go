@@ -101,7 +101,7 @@ func orOwn[F ~func() T, T any](what string, theirs, own F, usable func(T) bool) 
 	return func() (value T) {
 		err := Catch(what, func() error {
 			if value = theirs(); !usable(value) {
-				return errors.New("nothing was returned")
+				return errors.New("it returned an unusable value")
 			}
 			return nil
 		})

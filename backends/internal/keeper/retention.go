@@ -32,7 +32,7 @@ func checkRetention(r backends.Retention) (*backends.Retention, error) {
 	for i, rule := range r.Rules {
 		all := []time.Duration{rule.OlderThan, rule.EndedFor, rule.UnusedFor, time.Duration(rule.AtMost)}
 		if slices.Min(all) < 0 || slices.Max(all) == 0 || slices.Contains(rule.Kinds, backends.KindCore) {
-			return nil, fmt.Errorf("Config.Retention.Rules[%d]: %w: one of the times and AtMost is above 0, none below, and core blocks always stay", i, backends.ErrInvalid)
+			return nil, fmt.Errorf("Config.Retention.Rules[%d]: %w: set one of the times or AtMost, and none below 0; core blocks always stay", i, backends.ErrInvalid)
 		}
 	}
 	config.Default(&r.Every, 24*time.Hour)
@@ -99,7 +99,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	k.cancel()
 	_, err := work.Await(ctx, "retention", func() (any, error) { k.running.Wait(); return nil, nil })
 	if err != nil {
-		return k.errorf("stopping what runs in the background: %w", err)
+		return k.errorf("stopping the background work: %w", err)
 	}
 	return k.storeUses(ctx)
 }

@@ -74,8 +74,8 @@ func (k *Keeper) Silent(ctx context.Context, p backends.Partition, origins ...ba
 	return func(o backends.Origin) bool { return marked.has(&o) }, err
 }
 
-// taught returns the turns that taught memories, as far as a person said them in the partition, the
-// turns of answers that quote them, and the episodes of both.
+// taught returns the turns that taught memories, as far as a person said them in the partition. It
+// adds the turns of answers that quote them, and returns the episodes of both.
 func (k *Keeper) taught(ctx context.Context, p backends.Partition, memories ...*backends.Memory) (turns places, episodes []*backends.Memory, err error) {
 	turns = places{}
 	for _, m := range memories {
@@ -174,7 +174,7 @@ const eraseUpto = 8
 // comes first, so a repeat finds what a crash left.
 func (k *Keeper) erase(ctx context.Context, p backends.Partition, m *backends.Memory) error {
 	if n := len(m.Origin.MessageIDs); n > eraseUpto {
-		return k.errorf("memory %s: %w: it is of %d messages, which say more than it: delete it without Erase, and forget the messages as a part", m.ID, backends.ErrInvalid, n)
+		return k.errorf("memory %s: %w: it comes from %d messages, which say more: delete it without Erase, and forget the messages as a part", m.ID, backends.ErrInvalid, n)
 	}
 	turns, episodes, err := k.taught(ctx, p, m)
 	ids := map[string][]string{} // of messages and turns, by session
@@ -208,7 +208,7 @@ func (k *Keeper) erase(ctx context.Context, p backends.Partition, m *backends.Me
 	}
 	if files, ok := k.config.Store.(store.Reclaimer); ok {
 		if err := files.Reclaim(ctx); err != nil { // the next Reclaim does its work
-			k.report(ctx, "erasing", k.errorf("overwriting what was erased: %w", err))
+			k.report(ctx, "erasing", k.errorf("overwriting erased data: %w", err))
 		}
 	}
 	return nil

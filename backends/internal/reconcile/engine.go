@@ -11,9 +11,9 @@
 //		return call.Reconcile(ctx, &reconcile.Question{System: rules, Tool: "remember", Ask: reconcile.Asked[facts]})
 //	})
 //
-// There is one place for each decision. Begin lets messages through, material.go chooses
-// and renders the messages and memories for the model, decisions.go decides the origin of
-// a statement, and batch.go relates the statements of a call to the stored ones.
+// There is one place for each decision. Begin lets messages through. The file material.go
+// chooses and renders the messages and memories for the model, decisions.go decides the
+// origin of a statement, and batch.go relates new statements to stored ones.
 //
 // # Races
 //
@@ -198,7 +198,7 @@ func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	return c, err
 }
 
-var errTaughtBefore = errors.New("what its turn taught was deleted or changed since; what is said anew has another id")
+var errTaughtBefore = errors.New("a memory of its turn was deleted or changed since; a message that says it anew has another id")
 
 // memorizedKey marks messages in ReMe's format that were learnt from before.
 const memorizedKey = "memorized"
@@ -332,7 +332,7 @@ func (c *Call) Release() {
 }
 
 // errStale is a conflict that only new decisions resolve: their targets changed.
-var errStale = fmt.Errorf("what is known changed while it was decided about: %w", backends.ErrConflict)
+var errStale = fmt.Errorf("known memories changed during the decision: %w", backends.ErrConflict)
 
 // Store writes the decisions in one batch, all or nothing. It returns ErrConflict if it
 // lost the race against other processes [keeper.Attempts] times, or the lease of the

@@ -198,7 +198,7 @@ func (c *Call) eraseWishes(ctx context.Context) error {
 		ids = append(ids, u.ID)
 	}
 	if err := store.EraseTurns(ctx, c.engine.Keeper.Store(), c.Partition, c.Scope.SessionID, ids...); err != nil {
-		return c.engine.errorf("what was asked to be forgotten is, but not the words that asked: %w", fmt.Errorf("%w; erase them as a part", err))
+		return c.engine.errorf("the memories are forgotten, but the words that asked for it stay in the log: %w", fmt.Errorf("%w; erase them as a part", err))
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (c *Call) stretches() []stretch {
 			continue
 		}
 		if most := c.engine.Questions; most > 0 && len(out) == most {
-			c.Skip(all[from].Utterance, all[from].text, fmt.Errorf("it and what follows are behind the last of %d questions; send less at a time", most))
+			c.Skip(all[from].Utterance, all[from].text, fmt.Errorf("it and all after it are behind the last of %d questions; send less at a time", most))
 			break
 		}
 		to := c.fill(all, from)
@@ -226,10 +226,10 @@ func (c *Call) states(m *backends.Memory) bool {
 }
 
 // Candidates returns the statements that the texts may be about: all active ones, if Config.Shown
-// and Config.ShownTokens have room for them. Else it takes in turn the newest notes of the agent
-// in this session, which the texts may repeat; the standing statements; the ones that share a name
-// or a topic with the texts; and the best of each search, so that many similar ones leave room for
-// the others. The newest fill the rest of the room.
+// and Config.ShownTokens have room for them. Else it takes several lists in turn. They are the
+// newest notes of the agent in this session, which the texts may repeat; the standing statements;
+// and the ones that share a name or a topic with the texts. The last lists are the best of each
+// search, so many similar ones leave room for others. The newest fill the rest of the room.
 func (c *Call) Candidates(ctx context.Context, texts []string) ([]*backends.Memory, error) {
 	known, err := c.statements(ctx)
 	if err != nil {
@@ -314,7 +314,7 @@ func (c *Call) searches(ctx context.Context, texts []string) ([][]*backends.Memo
 	_, _, err := c.engine.Keeper.Ranker().Embed(ctx, queries)
 	c.Run.Embedded(int(c.vectors.Made.Swap(0)))
 	if errors.Is(err, backends.ErrUnavailable) { // before a model is asked
-		return nil, c.engine.errorf("looking for what is known: %w", err)
+		return nil, c.engine.errorf("looking for known memories: %w", err)
 	}
 	lists := make([][]*backends.Memory, len(queries))
 	for i, q := range queries {

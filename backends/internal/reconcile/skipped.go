@@ -67,7 +67,7 @@ func (c *Call) Unlearnt(author string) (out []backends.Memory) {
 // media are the parts of messages whose content is not text.
 var media = []string{"image", "audio", "video", "file"}
 
-var errNotDescribed = fmt.Errorf("%w: no Config.Describe says what it shows; set one, or write it into the message", backends.ErrInvalid)
+var errNotDescribed = fmt.Errorf("%w: no Config.Describe puts it into words; set one, or write the words into the message", backends.ErrInvalid)
 
 // describe adds the words for its media to a message, and skips the media that have none.
 func (c *Call) describe(ctx context.Context, u *Utterance, m *schema.Message) error {
@@ -92,7 +92,7 @@ func (c *Call) describe(ctx context.Context, u *Utterance, m *schema.Message) er
 	return nil
 }
 
-var errPlanted = errors.New("text that was pasted or quoted asks to remember it, and nobody says it")
+var errPlanted = errors.New("only pasted or quoted text asks to remember it")
 
 var (
 	// instruction matches a text that asks a memory to keep or to drop something.
@@ -102,7 +102,7 @@ var (
 )
 
 // planted reports whether a statement repeats an instruction from pasted or quoted text
-// more than it repeats the messages' own words: at least half of its words are there.
+// more than the messages' own words. At least half of its words must be there.
 func planted(statement string, from []*Utterance) bool {
 	return slices.ContainsFunc(from, func(u *Utterance) bool {
 		own, _, instructions := divide(u.Text)

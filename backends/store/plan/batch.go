@@ -130,7 +130,7 @@ func declared(b *store.Batch, have *store.Embedding) (*store.Embedding, error) {
 	case b.Embedding == nil, have != nil && *have == *b.Embedding:
 		return nil, nil
 	case have != nil && !b.Reembed:
-		return nil, fmt.Errorf("%w: the partition holds vectors of %s with %d dimensions, the batch those of %s with %d: re-embed the partition",
+		return nil, fmt.Errorf("%w: the partition holds vectors of %s with %d dimensions, the batch vectors of %s with %d: re-embed the partition",
 			backends.ErrDimension, have.Model, have.Dim, b.Embedding.Model, b.Embedding.Dim)
 	}
 	e := *b.Embedding
@@ -235,8 +235,8 @@ func Expired(s *store.Session, now time.Time) bool {
 	return !s.Expires.IsZero() && !now.Before(s.Expires)
 }
 
-// Session returns the state of a session after u, which must be valid. st is the state
-// before, of a session that exists and has not expired; it stays unchanged. A state
+// Session returns the state of a session after u, which must be valid. The state before
+// is st, of a session that exists and has not expired; it stays unchanged. A state
 // together with an error means that the lease is doubted, see [store.Acquire]: an update
 // stores the state and returns the error. Version and Updated stay as they are: the store
 // sets them when it writes. The error is ErrConflict if the version, the summary, the

@@ -105,7 +105,7 @@ func (b begun) check(ctx context.Context, pipe redis.Pipeliner, k keys, now time
 
 // errForgotten is returned for a write that began in an ended life. Scripts fail with the
 // code FORGOTTEN then.
-var errForgotten = fmt.Errorf("%w: whose words these are was dropped since this began", backends.ErrForgotten)
+var errForgotten = fmt.Errorf("%w: the person whose words these are was forgotten since this call began", backends.ErrForgotten)
 
 // Outside lists the places of erased data that are out of reach for commands to the
 // server: see [backends.Receipt].

@@ -28,8 +28,8 @@ const Memory = ":memory:"
 //
 // It returns ErrInvalid for a path that can never be a database file or that holds the
 // tables of another application. It returns ErrUnavailable for every other obstacle: a
-// missing folder, or a file that is damaged, locked, read-only, no database, or written
-// by a newer version of this package.
+// missing folder, or a file that is damaged, locked, read-only or no database. So is a
+// file of a newer version of this package.
 func Open(ctx context.Context, path string, cfg *Config) (*Store, error) {
 	s := &Store{path: path, cfg: cfg.withDefaults(), writer: make(chan *conn, 1), members: make(chan *member), reclaiming: make(chan struct{}, 1)}
 	s.freed.Store(true) // others may have deleted rows before
@@ -172,7 +172,7 @@ func (s *Store) sameFile() error {
 		return fmt.Errorf("%w: %s was removed while it was open: put it back, or close the store and open it again to begin anew",
 			backends.ErrUnavailable, s.abs)
 	case err == nil && (now.Size() == 0 || !os.SameFile(s.file, now)):
-		return fmt.Errorf("%w: %s was replaced or emptied while it was open: close the store and open it again to use what is there now, or a backup",
+		return fmt.Errorf("%w: %s was replaced or emptied while it was open: close the store and open it again to use the present file, or a backup",
 			backends.ErrUnavailable, s.abs)
 	}
 	return err
