@@ -46,7 +46,7 @@ func (b *Backend) passages(c *reconcile.Call) (map[string][]*store.Record, error
 		}
 		source := b.keep.Redact(strings.TrimSpace(first(sourceKeys, of, meta)))
 		if source == "" {
-			return fmt.Errorf("mem0: a document: %w: set %q of its metadata, by which it is replaced and cited", backends.ErrInvalid, backends.MetaSource)
+			return fmt.Errorf("mem0: a document: %w: set %q in its metadata, the key for replacing and citing it", backends.ErrInvalid, backends.MetaSource)
 		}
 		meta[backends.MetaSource] = source
 		if page := first(pageKeys, of); page != "" {

@@ -41,7 +41,7 @@ func (b *Backend) promote(ctx context.Context, r *backends.GetRequest) (*backend
 		return nil, fmt.Errorf("mem0: promoting memory %s: %w", r.ID, err)
 	}
 	if !b.config.Shared {
-		return nil, fmt.Errorf("mem0: promoting memory %s: %w: nothing would find it: set Config.Shared", r.ID, backends.ErrInvalid)
+		return nil, fmt.Errorf("mem0: promoting memory %s: %w: searches would miss it: set Config.Shared", r.ID, backends.ErrInvalid)
 	}
 	if ctx, err = b.keep.Begin(ctx, scope); err != nil {
 		return nil, err

@@ -339,7 +339,7 @@ func (c *Config) validate() error {
 	case c.MaxBytes < 0:
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
 	case min(c.EmbedTimeout, c.RerankTimeout, c.RewriteTimeout) < 0:
-		return invalid("EmbedTimeout %v, RerankTimeout %v, RewriteTimeout %v: none is negative", c.EmbedTimeout, c.RerankTimeout, c.RewriteTimeout)
+		return invalid("EmbedTimeout %v, RerankTimeout %v, RewriteTimeout %v: each is 0 or more", c.EmbedTimeout, c.RerankTimeout, c.RewriteTimeout)
 	}
 	return nil
 }

@@ -294,7 +294,7 @@ func (a *application) promote(ctx context.Context) error {
 		}
 		share, ok := backends.As[promoter](a.Backend)
 		if !ok {
-			return fmt.Errorf("%w: the backend shares nothing with workspaces", backends.ErrInvalid)
+			return fmt.Errorf("%w: the backend cannot share facts with workspaces", backends.ErrInvalid)
 		}
 		s := a.Partition.Scope()
 		s.Workspace = o.Into

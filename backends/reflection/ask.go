@@ -205,7 +205,7 @@ func (d *draft) operation(op string, e *entry, about, kept []*backends.Memory) (
 	written := strings.TrimSpace(d.keep.Redact(e.Text))
 	if op == "block" {
 		if d.block == nil || !text.HasWords(written) || utf8.RuneCountInString(written) > d.limit {
-			return nil, fmt.Errorf("there is no block, or its text is not of 1 to %d characters", d.limit)
+			return nil, fmt.Errorf("the block is missing, or its text is not of 1 to %d characters", d.limit)
 		}
 		return &Operation{Op: EditBlock, Rule: Block, Text: written}, nil
 	}
@@ -231,12 +231,12 @@ func (d *draft) operation(op string, e *entry, about, kept []*backends.Memory) (
 		return d.mergeInto(about, stays, "", Duplicates), nil
 	case "supersede":
 		if len(kept) == 0 || len(without) == 0 {
-			return nil, errors.New("it does not say what holds in their place")
+			return nil, errors.New("it names no memory to replace them")
 		}
 		if slices.ContainsFunc(without, func(m *backends.Memory) bool {
 			return m.Kind != kept[0].Kind || m.Kind.Traits().Inferred || kept[0].Since().Before(m.Since())
 		}) {
-			return nil, errors.New("what holds in their place is of another kind, or older")
+			return nil, errors.New("the memory to replace them is of another kind, or older")
 		}
 		return &Operation{Op: Supersede, Rule: Contradictions, Changes: seeAll(without...), Stays: ref(kept[0])}, nil
 	case "stale":
@@ -278,7 +278,7 @@ func (d *draft) insight(written string, about []*backends.Memory) (*Operation, e
 	case len(about) < leastBearer:
 		return nil, fmt.Errorf("an insight rests on %d memories at least", leastBearer)
 	case !text.HasWords(written) || len(written) > maxInsight || strings.ContainsAny(written[:1], "{["):
-		return nil, fmt.Errorf("its text is no sentence of at most %d bytes", maxInsight)
+		return nil, fmt.Errorf("its text must be a sentence of at most %d bytes", maxInsight)
 	}
 	o := &Operation{Op: Insight, Rule: Insights, Text: written, Evidence: seeAll(about...)}
 	if d.byID[o.insightID(d.partition)] != nil || d.said[key] { // it may be withdrawn by now

@@ -77,7 +77,7 @@ type Reflector struct {
 // New returns a reflector. An unusable configuration is ErrInvalid.
 func New(cfg *Config) (*Reflector, error) {
 	if cfg == nil || cfg.Backend == nil {
-		return nil, fmt.Errorf("reflect: %w: Config.Backend is required: what mem0.New or reme.New returned", backends.ErrInvalid)
+		return nil, fmt.Errorf("reflect: %w: Config.Backend is required: pass the result of mem0.New or reme.New", backends.ErrInvalid)
 	}
 	r := &Reflector{Config: *cfg}
 	r.Duplicate, r.Unused = cmp.Or(cfg.Duplicate, 0.97), cmp.Or(cfg.Unused, 180*24*time.Hour)
@@ -85,7 +85,7 @@ func New(cfg *Config) (*Reflector, error) {
 		return nil, fmt.Errorf("reflect: Config.Duplicate %v: %w: above 0, at most 1", cfg.Duplicate, backends.ErrInvalid)
 	}
 	if len(keepers(cfg.Backend)) == 0 {
-		return nil, fmt.Errorf("reflect: Config.Backend %T: %w: pass what mem0.New or reme.New returned, or a Join of those", cfg.Backend, backends.ErrInvalid)
+		return nil, fmt.Errorf("reflect: Config.Backend %T: %w: pass the result of mem0.New or reme.New, or a Join of both", cfg.Backend, backends.ErrInvalid)
 	}
 	if err := cfg.Language.Validate(); err != nil {
 		return nil, fmt.Errorf("reflect: %w", err)
@@ -132,7 +132,7 @@ func (r *Reflector) home(ctx context.Context, s backends.Scope) (*keeper.Keeper,
 	all := keepers(r.Backend)
 	s, p, err := all[0].Resolve(ctx, s, backends.Scope.Owner)
 	if err != nil {
-		return nil, s, p, fmt.Errorf("reflect: whose memories, by UserID, AgentID or Workspace: %w", err)
+		return nil, s, p, fmt.Errorf("reflect: name the owner of the memories by UserID, AgentID or Workspace: %w", err)
 	}
 	return keeperOf(all, p), s, p, nil
 }

@@ -122,7 +122,7 @@ func (u *undoing) undo(ctx context.Context, partly bool) error {
 	}
 	switch u.done.Done = len(b.Mutations); {
 	case u.done.Done == 0 && u.changed == nil:
-		return fmt.Errorf("%w: nothing in %s is of it", backends.ErrNotFound, u.partition)
+		return fmt.Errorf("%w: %s has no changes of it", backends.ErrNotFound, u.partition)
 	case u.done.Done == 0 || u.changed != nil && !partly:
 		u.done.Done = 0
 		return nil
@@ -151,7 +151,7 @@ func (of mark) conflict(r, by *store.Record, plan string) error {
 	case of.Was == nil || by == nil || of.Op != Merge && of.Op != Supersede:
 		return nil
 	case !by.Active():
-		return fmt.Errorf("gave way to %s, which holds no more", by.ID)
+		return fmt.Errorf("was replaced by %s, which ended since", by.ID)
 	}
 	if to := markOf(&by.Memory); to.covers(plan) { // the operation is undone as a whole
 		return to.conflict(by, nil, plan)

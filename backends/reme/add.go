@@ -77,7 +77,7 @@ func (b *Backend) learn(ctx context.Context, at *places, r *backends.AddRequest)
 		if err != nil && len(attempts) > 0 {
 			// The caller must repeat the call as it is: parts of it under other keys would be
 			// learnt by the workspace a second time.
-			return nil, fmt.Errorf("%w; what the workspace learnt is stored: repeat the call under its key (%w)", err, backends.ErrUnavailable)
+			return nil, fmt.Errorf("%w; the experience of the workspace is stored: repeat the call under its key (%w)", err, backends.ErrUnavailable)
 		}
 		if err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func personalRequest(at *places, r *backends.AddRequest) *PersonalSummaryRequest
 // addVerbatim stores messages as they are, about the people who said them.
 func (b *Backend) addVerbatim(ctx context.Context, at *places, r *backends.AddRequest) (*backends.AddResponse, error) {
 	if at.personal == nil {
-		return nil, fmt.Errorf("reme: %w: what was said belongs to a user or an agent: name one, or ask for kind task to share it in the workspace", backends.ErrNoScope)
+		return nil, fmt.Errorf("reme: %w: messages belong to a user or an agent: name one, or use kind task to share them in the workspace", backends.ErrNoScope)
 	}
 	request := personalRequest(at, r)
 	request.Verbatim = true

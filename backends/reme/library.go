@@ -62,7 +62,7 @@ func (c *collection) accepts(kind backends.Kind) error {
 	case kind == backends.KindPersonal:
 		return errors.New("a personal memory, which nothing finds in a workspace: load it with a Scope of its user and no Workspace")
 	case kind == backends.KindTask, kind == backends.KindTool:
-		return fmt.Errorf("a %s memory, which nothing finds outside of a workspace: load it with a Scope that has a Workspace", kind)
+		return fmt.Errorf("a %s memory, which only searches of a workspace find: load it with a Scope that has a Workspace", kind)
 	}
 	return fmt.Errorf("a memory of kind %.40q: a library has task, personal and tool memories", kind)
 }

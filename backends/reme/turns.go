@@ -169,7 +169,7 @@ func (b *Backend) recordOutcome(ctx context.Context, r *backends.OutcomeRequest)
 		return nil, err
 	}
 	if at.workspace == nil {
-		return nil, fmt.Errorf("reme: outcome of a turn: %w: set Scope.Workspace: it is what learns", backends.ErrNoScope)
+		return nil, fmt.Errorf("reme: outcome of a turn: %w: set Scope.Workspace, which learns from it", backends.ErrNoScope)
 	}
 	speaker, err := at.scope.Speaker()
 	if err != nil {

@@ -124,7 +124,7 @@ func show(ctx context.Context, c *call) error {
 	for _, r := range found {
 		return c.print(&r.Memory, nil)
 	}
-	return cmp.Or(err, fmt.Errorf("memory %s of %s: %w: list -all names those that there are", id, where(*c.whose), backends.ErrNotFound))
+	return cmp.Or(err, fmt.Errorf("memory %s of %s: %w: list -all shows all ids", id, where(*c.whose), backends.ErrNotFound))
 }
 
 // search prints the memories that answer a query.

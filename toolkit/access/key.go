@@ -54,7 +54,7 @@ func (k *Key) asPerson(s backends.Scope, m Mode) (backends.Scope, error) {
 	person, agent := cmp.Or(k.As, only(k.Users)), only(k.Agents)
 	switch {
 	case s.UserID == "" && m&Whole != 0 && (s.AgentID == "" || person != "" && m&Write == 0):
-		return s, denied("what several people share is dumped by a key with admin, and a workspace is erased and restored by one")
+		return s, denied("dumping data of several people, and erasing or restoring a workspace, needs a key with admin")
 	case s.Workspace == "":
 		return s, nil
 	case s.UserID != "" && k.As != "" && s.UserID != k.As:

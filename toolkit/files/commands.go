@@ -155,7 +155,7 @@ func (x *call) own(at string) error {
 	case within(at, coreDir):
 		return invalid("the files in %s are the program's: str_replace and insert edit them, and they cannot be created, deleted or renamed", coreDir)
 	case x.clean(at) != at:
-		return invalid("the path has a secret or personal data, which is not stored here: choose another one")
+		return invalid("the path has a secret or personal data: choose another one")
 	}
 	return nil
 }

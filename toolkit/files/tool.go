@@ -50,7 +50,7 @@ func Info() (*schema.ToolInfo, error) {
 // text.
 func (f *Files) Tools() ([]tool.BaseTool, error) {
 	if f.Scope == nil {
-		return nil, fmt.Errorf("files: no Config.Scope: %w: pass a function that says whose files a call is about", backends.ErrInvalid)
+		return nil, fmt.Errorf("files: no Config.Scope: %w: pass a function that returns the scope of a call", backends.ErrInvalid)
 	}
 	info, err := Info()
 	return []tool.BaseTool{&einox.Tool{About: info, Run: f.run, Failed: f.failed}}, err

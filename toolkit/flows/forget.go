@@ -103,7 +103,7 @@ func checkFolder(folder *os.Root) error {
 	for _, d := range held {
 		kind, _, _ := strings.Cut(d.Name(), "-")
 		if !slices.Contains([]string{"user", "agent", "workspace"}, kind) {
-			return fmt.Errorf("%w: %s/%s in Config.Folder is of an earlier build, which did not say whose it is: move it elsewhere or remove it", backends.ErrInvalid, hidden, d.Name())
+			return fmt.Errorf("%w: %s/%s in Config.Folder is of an earlier build, which did not name its owner: move it elsewhere or remove it", backends.ErrInvalid, hidden, d.Name())
 		}
 	}
 	return nil

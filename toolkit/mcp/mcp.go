@@ -127,7 +127,7 @@ func New(cfg *Config) (*Server, error) {
 func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 	scope := s.cfg.Scope
 	if _, err := scope.Owner(); err != nil {
-		return fmt.Errorf("mcp: no Config.Scope: %w: it says whose memory is served", backends.ErrNoScope)
+		return fmt.Errorf("mcp: no Config.Scope: %w: it names the owner of the memory to serve", backends.ErrNoScope)
 	}
 	if t == nil {
 		t = &sdk.StdioTransport{}

@@ -219,7 +219,7 @@ func (m *Memory) rerank(ctx context.Context, run *ask.Run, query string, hits []
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("task: the order is that of the search: %w", err)
+		return fmt.Errorf("task: the order stays as the search gave it: %w", err)
 	}
 	ranked := answer.Value.Ranked
 	for i, n := range ranked {

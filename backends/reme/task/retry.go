@@ -112,7 +112,7 @@ func (m *Memory) validateRetry(r *RetryRequest) error {
 	case r.Run == nil:
 		return errors.New("RetryRequest.Run is required: it makes an attempt")
 	case strings.TrimSpace(r.Query) == "":
-		return errors.New("RetryRequest.Query is required: it says what the task is")
+		return errors.New("RetryRequest.Query is required: it names the task")
 	case r.Attempts < 0:
 		return fmt.Errorf("%d attempts: at least 1, or 0 for %d", r.Attempts, defaultAttempts)
 	case m.model == nil:

@@ -240,7 +240,7 @@ func (s *summary) commit(ctx context.Context, p *plan) (*SummaryResponse, error)
 	}
 	resp, err := s.replay(ctx, applied) // of another process, which stored the same meanwhile
 	if err == nil && resp == nil {
-		err = fmt.Errorf("task: what the same request stored holds no more: %w", backends.ErrConflict)
+		err = fmt.Errorf("task: the memories of the same request are not current any more: %w", backends.ErrConflict)
 	}
 	return resp, err
 }

@@ -111,7 +111,7 @@ func (m *Memory) Retrieve(ctx context.Context, r *RetrieveRequest) (*RetrieveRes
 	}
 	resp.Answer = strings.Join(texts, "\n\n---\n\n")
 	if len(resp.Tools) == 0 && named > 0 {
-		err = fmt.Errorf("tool: %w: nothing is known of the tools %q in %s", backends.ErrNotFound, resp.Unknown, p)
+		err = fmt.Errorf("tool: %w: the tools %q are unknown in %s", backends.ErrNotFound, resp.Unknown, p)
 	}
 	return resp, err
 }
