@@ -47,7 +47,7 @@ func TestManyUsersAndWorkspacesAtOnce(t *testing.T) {
 	users := []string{"ann", "lab", "ann/lab", "ann:lab", "default/user/ann", "安娜", "аnn", "$(ann)", "ann\u00a0lee", "{ann}", "../ann", "ann%2Flab", strings.Repeat("x", 200), "Ann", "tool/search", "0"}
 	spaces := []string{"lab", "实验室", "ann", "lab/?", "default/workspace/lab", "..", "{lab}", "Lab"}
 	size := 64
-	if long {
+	if testkit.Long() {
 		size = 512
 	}
 	scopes := make([]backends.Scope, size)

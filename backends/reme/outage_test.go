@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -29,9 +28,6 @@ import (
 	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
-
-// long asks for the full sizes.
-var long = os.Getenv("EINOMEM_LONG") == "1"
 
 var errAway = fmt.Errorf("it is away: %w", backends.ErrUnavailable)
 
@@ -223,7 +219,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 	for name, f := range flows {
 		t.Run("store/"+name, func(t *testing.T) {
 			for outage, hits := range outages {
-				if !long && !f.halves && outage != "fails once" && outage != "loses a reply" {
+				if !testkit.Long() && !f.halves && outage != "fails once" && outage != "loses a reply" {
 					continue
 				}
 				for n, more := 1, true; more; n++ {
@@ -317,7 +313,7 @@ func TestEveryFlowSurvivesOutages(t *testing.T) {
 			"cuts":              func() { network.CutRandomly(11, 4000) },
 		}
 		for name, f := range flows {
-			if !long && !slices.Contains([]string{"Add", "RecordOutcome", "Task.Summarize", "Task.Record", "Personal.Summarize", "Tools.Record", "Library.Load"}, name) {
+			if !testkit.Long() && !slices.Contains([]string{"Add", "RecordOutcome", "Task.Summarize", "Task.Record", "Personal.Summarize", "Tools.Record", "Library.Load"}, name) {
 				continue
 			}
 			for fault, begin := range faults {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -121,7 +120,7 @@ func busy(db store.Store) *working.Config {
 // another one goes on, loses nothing, and learns nothing twice.
 func TestKilledAtAnyStepNothingIsLostOrLearntTwice(t *testing.T) {
 	testkit.SlowUnderRace(t)
-	long := os.Getenv("EINOMEM_LONG") == "1"
+	long := testkit.Long()
 	onRedis := func(t *testing.T) func() string {
 		url := testredis.Need(t).Start(t).URL()
 		return func() string { return url }
@@ -192,7 +191,7 @@ func TestKilledAtAnyStepNothingIsLostOrLearntTwice(t *testing.T) {
 func TestOnRedisProcessesLearnEachTurnOnce(t *testing.T) {
 	server := testredis.Need(t).Start(t)
 	generations := 2
-	if os.Getenv("EINOMEM_LONG") == "1" {
+	if testkit.Long() {
 		generations = 12
 	}
 	acknowledged := map[string][]string{} // turns, by session

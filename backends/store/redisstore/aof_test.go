@@ -152,7 +152,7 @@ func everythingIn(t testing.TB, s *redisstore.Store, p backends.Partition, versi
 func TestAFileThatEndsInHalfAWrite(t *testing.T) {
 	testkit.SlowUnderRace(t)
 	testredis.Need(t)
-	for _, f := range testredis.Flavours()[:several(1, len(testredis.Flavours()))] {
+	for _, f := range testredis.Flavours()[:testkit.Several(1, len(testredis.Flavours()))] {
 		t.Run(f.Name, func(t *testing.T) {
 			args := []string{"--appendonly", "yes", "--appendfsync", "always", "--aof-load-truncated", "yes", "--auto-aof-rewrite-percentage", "0"}
 			if !strings.HasPrefix(f.Name, "redis6") {
@@ -214,7 +214,7 @@ func (c *cutting) run(t *testing.T) {
 	}
 	for i, other := range others {
 		for h, half := range halves {
-			if i > 0 && h%several(3, 1) > 0 {
+			if i > 0 && h%testkit.Several(3, 1) > 0 {
 				continue
 			}
 			c.set(t, c.before) // what the server has in memory after its first start
@@ -223,7 +223,7 @@ func (c *cutting) run(t *testing.T) {
 		}
 	}
 	for h, half := range halves {
-		if h%several(3, 1) == 0 {
+		if h%testkit.Several(3, 1) == 0 {
 			c.unrepeated(t, half, others[1:])
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
 
@@ -365,7 +366,7 @@ func TestCheckAndReindexAmongWriters(t *testing.T) {
 			})
 		}
 		follower := &reader{}
-		for round := range several(6, 40) {
+		for round := range testkit.Several(6, 40) {
 			found, err := s.Check(ctx, p)
 			require.NoError(t, err)
 			require.Empty(t, found)
@@ -390,11 +391,11 @@ func TestCheckAndReindexAmongWriters(t *testing.T) {
 // one does the rest. Many records are rebuilt page by page.
 func TestReindexOverABadConnection(t *testing.T) {
 	server := testredis.Need(t).Start(t)
-	for n := range several(20, 60) {
+	for n := range testkit.Several(20, 60) {
 		c, p := server.Client(t), user(fmt.Sprint("p", n))
 		s := newStore(t, c, nil)
 		fill(t, s, p)
-		for i := range several(1, 3) {
+		for i := range testkit.Several(1, 3) {
 			var many []store.Mutation
 			for j := range 500 {
 				many = append(many, put(fmt.Sprint(i, "-", j), "x"))

@@ -22,6 +22,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
 
@@ -181,7 +182,7 @@ func (f *traffic) check(s *redisstore.Store) {
 // the first one.
 func onClusters(t *testing.T, test func(t *testing.T, c *testredis.Cluster)) {
 	testredis.Need(t)
-	for _, f := range testredis.Flavours()[:several(1, len(testredis.Flavours()))] {
+	for _, f := range testredis.Flavours()[:testkit.Several(1, len(testredis.Flavours()))] {
 		t.Run(f.Name, func(t *testing.T) { test(t, f.StartCluster(t, 3)) })
 	}
 }
@@ -246,7 +247,7 @@ func TestClusterMovesSlots(t *testing.T) {
 		t.Run("slowly", func(t *testing.T) {
 			cfg := &redisstore.Config{Retry: time.Millisecond}
 			traffic := startTraffic(t, user("slow"), newStore(t, c.Client(t, hasty), cfg), newStore(t, c.Client(t, hasty), cfg))
-			move(traffic.p, several(1, 4), traffic.advance, traffic.advance)
+			move(traffic.p, testkit.Several(1, 4), traffic.advance, traffic.advance)
 			traffic.stop()
 			assert.NotEmpty(t, traffic.unavailable, "the test shows nothing if nothing failed")
 			patient := newStore(t, c.Client(t), nil) // with it nothing fails
@@ -261,7 +262,7 @@ func TestClusterMovesSlots(t *testing.T) {
 		t.Run("unnoticed", func(t *testing.T) {
 			a := newStore(t, c.Client(t), nil)
 			traffic := startTraffic(t, user("fast"), a, newStore(t, c.Client(t), nil))
-			move(traffic.p, several(4, 30), nil, traffic.advance)
+			move(traffic.p, testkit.Several(4, 30), nil, traffic.advance)
 			traffic.stop()
 			assert.Empty(t, traffic.unavailable)
 			traffic.check(a)
@@ -365,7 +366,7 @@ func TestClusterWritesWaitForReplicas(t *testing.T) {
 // cut at some time, or loses replies: the registry is on other nodes than
 // most partitions, so that half of a call may be known and half not.
 func TestClusterWhoseConnectionsBreak(t *testing.T) {
-	if several(0, 1) == 0 {
+	if testkit.Several(0, 1) == 0 {
 		t.Skip("takes half a minute: EINOMEM_LONG=1 runs it")
 	}
 	cluster := testredis.Need(t).StartCluster(t, 3)

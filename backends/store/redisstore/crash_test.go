@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 		return makeSteps(s, f[2], 0, func(i int) { fmt.Println(i) })
 	})
 	flag.Parse()
-	if err := flag.Set("rapid.checks", strconv.Itoa(several(20, 100))); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(testkit.Several(20, 100))); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -213,7 +213,7 @@ func TestAProcessThatIsKilledAtAnyCommand(t *testing.T) {
 		requireConsistent(t, c, s, own)
 		requireConsistent(t, c, s, team)
 	}
-	rounds, stride := 0, several(3, 1)
+	rounds, stride := 0, testkit.Several(3, 1)
 	for death := 1; ; death += stride {
 		name, done := fmt.Sprint("r", death), 0
 		process := testkit.StartChild(t, fmt.Sprint(server.URL(), " steps ", name, " ", death))
@@ -255,7 +255,7 @@ func TestCompetingProcessesThatAreKilled(t *testing.T) {
 	s := newStore(t, c, nil)
 	_, err := s.Apply(t.Context(), ann, batch(put("counter", "")))
 	require.NoError(t, err)
-	rounds, acknowledged := several(3, 25), 0
+	rounds, acknowledged := testkit.Several(3, 25), 0
 	for round := range rounds {
 		var processes []*testkit.Child
 		var done [4]int
@@ -295,7 +295,7 @@ func TestCompetingProcessesThatAreKilled(t *testing.T) {
 func TestAServerThatIsKilledLosesNothingAcknowledged(t *testing.T) {
 	testkit.SlowUnderRace(t)
 	testredis.Need(t)
-	for _, f := range testredis.Flavours()[:several(1, len(testredis.Flavours()))] {
+	for _, f := range testredis.Flavours()[:testkit.Several(1, len(testredis.Flavours()))] {
 		t.Run(f.Name, func(t *testing.T) {
 			server := f.Start(t, "--appendonly", "yes", "--appendfsync", "always")
 			c := server.Client(t)
@@ -327,7 +327,7 @@ func TestAServerThatIsKilledLosesNothingAcknowledged(t *testing.T) {
 					return nil
 				})
 			}
-			for range several(2, 10) {
+			for range testkit.Several(2, 10) {
 				from := total()
 				require.Eventually(t, func() bool { return total() > from+10*writers }, time.Minute, time.Millisecond, "clients go on")
 				server.Kill()
@@ -491,13 +491,13 @@ func TestNothingConfirmedIsLostInAFailover(t *testing.T) {
 	startReplica(t, testredis.Need(t), p.replica) // confirms, once the replica is the master
 	cfg := &redisstore.Config{Replicas: 1, ReplicaTimeout: 200 * time.Millisecond, Retry: 50 * time.Millisecond}
 	traffic := startTraffic(t, ann, p.store(cfg), p.store(cfg))
-	for range several(3, 30) {
+	for range testkit.Several(3, 30) {
 		traffic.advance()
 	}
 	p.master.Freeze() // with answers and replication on their way
 	promote(t, p.replica)
 	p.failover()
-	for range several(3, 30) {
+	for range testkit.Several(3, 30) {
 		traffic.advance()
 	}
 	traffic.stop()

@@ -24,6 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
 
@@ -292,7 +293,7 @@ func TestWritesInAStormAreDoneOnce(t *testing.T) {
 		"increments": func(t *testing.T, direct *redisstore.Store) (work, func()) {
 			_, err := direct.Apply(t.Context(), ann, batch(put("keyed", ""), put("bare", "")))
 			require.NoError(t, err)
-			each := several(60, 500)
+			each := testkit.Several(60, 500)
 			return func(n int, s *redisstore.Store) error {
 					for i := range each {
 						keyed := &store.Batch{Key: fmt.Sprint(n, "-", i), Mutations: []store.Mutation{store.Increment("keyed", "n", 1)}}
@@ -316,7 +317,7 @@ func TestWritesInAStormAreDoneOnce(t *testing.T) {
 		"updates": func(t *testing.T, direct *redisstore.Store) (work, func()) {
 			_, err := direct.Append(t.Context(), ann, "s", &store.Append{})
 			require.NoError(t, err)
-			each := several(100, 500)
+			each := testkit.Several(100, 500)
 			return func(_ int, s *redisstore.Store) error {
 					for done := 0; done < each; {
 						session, err := s.Session(t.Context(), ann, "s")
@@ -340,7 +341,7 @@ func TestWritesInAStormAreDoneOnce(t *testing.T) {
 				}
 		},
 		"appends": func(t *testing.T, direct *redisstore.Store) (work, func()) {
-			each := several(200, 1000)
+			each := testkit.Several(200, 1000)
 			return func(n int, s *redisstore.Store) error {
 					for i := range each {
 						if _, err := s.Append(t.Context(), ann, "log", messages(fmt.Sprintf("%d-%d", n, i))); err != nil {
@@ -453,7 +454,7 @@ func TestNoBrokenConnectionTakesPendingWorkOffTheQueue(t *testing.T) {
 		cases := 0
 		for name, meanwhile := range meanwhiles {
 			for _, cut := range []string{"before", "after", "never"} {
-				for at, reached := 1, true; reached; at += several(7, 1) {
+				for at, reached := 1, true; reached; at += testkit.Several(7, 1) {
 					p, commands := user(backends.NewID()), 0
 					where := fmt.Sprintf("%s, cut %s command %d", name, cut, at)
 					client := open(t)

@@ -82,8 +82,8 @@ func TestHostileNamesStayInTheirPartition(t *testing.T) {
 		cases int
 		lossy bool
 	}{
-		"all answered":     {hostileNames, several(1500, 12_000), false},
-		"answers are lost": {hostileNames[:6], several(500, 3_000), true},
+		"all answered":     {hostileNames, testkit.Several(1500, 12_000), false},
+		"answers are lost": {hostileNames[:6], testkit.Several(500, 3_000), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, ctx, rnd := testredis.Need(t).Start(t), t.Context(), rand.New(rand.NewPCG(1, 2))

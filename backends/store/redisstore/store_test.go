@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -30,14 +29,6 @@ import (
 	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
-
-// several returns the larger number when EINOMEM_LONG allows tests to take minutes.
-func several(short, full int) int {
-	if os.Getenv("EINOMEM_LONG") == "1" {
-		return full
-	}
-	return short
-}
 
 // newStore opens a store that logs nothing unless cfg says where to.
 func newStore(t testing.TB, client redis.UniversalClient, cfg *redisstore.Config) *redisstore.Store {

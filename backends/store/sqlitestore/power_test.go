@@ -101,7 +101,7 @@ func everythingIn(t testing.TB, s *sqlitestore.Store) string {
 func TestAPowerLossLosesNothingAcknowledged(t *testing.T) {
 	testkit.SlowUnderRace(t)
 	rounds, losses := 40, 6
-	if os.Getenv("EINOMEM_LONG") == "1" {
+	if testkit.Long() {
 		rounds, losses = 200, 10
 	}
 	seed := uint64(time.Now().UnixNano())

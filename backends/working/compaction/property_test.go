@@ -6,7 +6,6 @@ package compaction_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ var reference = regexp.MustCompile(`\b(log-[1-9][0-9]*(-[1-9][0-9]*)?|a-[a-z2-7]
 func TestPropertyCompaction(t *testing.T) {
 	testkit.SlowUnderRace(t)
 	hundreds := 10
-	if os.Getenv("EINOMEM_LONG") == "1" {
+	if testkit.Long() {
 		hundreds = 100
 	}
 	spy := testkit.Spy(testkit.SQLite(t))

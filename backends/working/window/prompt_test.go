@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -209,7 +208,7 @@ func TestAPromptWithoutAPartThatFailed(t *testing.T) {
 func TestPropertyOfAPrompt(t *testing.T) {
 	testkit.SlowUnderRace(t)
 	rounds := 1
-	if os.Getenv("EINOMEM_LONG") == "1" {
+	if testkit.Long() {
 		rounds = 20
 	}
 	for range rounds {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -261,7 +260,7 @@ func TestADeletedSessionLeavesNothing(t *testing.T) {
 func TestPropertyWhateverIsSaidIsRestored(t *testing.T) {
 	testkit.SlowUnderRace(t)
 	seeds := 30
-	if os.Getenv("EINOMEM_LONG") == "1" {
+	if testkit.Long() {
 		seeds = 2000
 	}
 	for seed := range seeds {

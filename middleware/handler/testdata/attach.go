@@ -15,7 +15,7 @@ import (
 )
 
 // This stands in the place of internal/test/testkit/attach.go where the tests of agents run on
-// Eino 0.9 with its handlers: see newer_eino in .ci/run.
+// Eino 0.9 with its handlers: see eino in .ci/run.
 
 // SeesReturns says that memory is called once a tool has returned directly.
 const SeesReturns = true
