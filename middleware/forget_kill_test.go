@@ -70,6 +70,7 @@ func contents(t testing.TB, c *redis.Client) string {
 // another process forgets them, which may also be learning: nothing of them is left.
 func TestForgettingIsKilled(t *testing.T) {
 	testkit.SlowUnderRace(t)
+	t.Parallel() // it mostly waits for other processes
 	deaths := 3
 	if testkit.Long() {
 		deaths = 20

@@ -261,6 +261,7 @@ func (l *life) read(t testing.TB) {
 // moments that its parent takes at random.
 func TestWorkingMemoryIsKilled(t *testing.T) {
 	testkit.SlowUnderRace(t)
+	t.Parallel() // it mostly waits for other processes
 	// survived checks what a reader left in the store, and goes on with its session: what was
 	// acknowledged is there, each message once and in order, and each context that the model
 	// was shown has or names all that was said before.
@@ -393,6 +394,7 @@ func (l *life) summarise(t testing.TB) {
 
 func TestASummariserIsKilled(t *testing.T) {
 	testkit.SlowUnderRace(t)
+	t.Parallel() // it mostly waits for other processes
 	// skipped is how a summary names a stretch of the log that was not loaded.
 	skipped := regexp.MustCompile(`earlier messages of this conversation are not shown\. They are kept under log-(\d+)-(\d+)`)
 	// summarised checks a session of which so many turns were acknowledged: each turn is in

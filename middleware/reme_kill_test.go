@@ -146,6 +146,7 @@ func (l *life) learntOnce(t *testing.T, b *reme.Backend, db store.Store) (turns 
 
 func TestReMeIsKilled(t *testing.T) {
 	testkit.SlowUnderRace(t)
+	t.Parallel() // it mostly waits for other processes
 	// recordedOnce checks the calls of the tool: each once, and none that was flushed is missing.
 	recordedOnce := func(t *testing.T, l *life, b *reme.Backend, flushed int) {
 		t.Helper()

@@ -261,6 +261,7 @@ func TestReasoningGoesBackWhereCallsWent(t *testing.T) {
 }
 
 func TestAStoreThatIsAwayCostsTheHistoryAndNotTheReply(t *testing.T) {
+	t.Parallel() // it waits for a time limit
 	db, failures := testkit.Spy(testkit.SQLite(t)), &testkit.Failures{}
 	cfg := windowed(8000, &testkit.Backend{}, db)
 	cfg.OnError = failures.Add

@@ -406,6 +406,7 @@ func TestPromptShowsSinceWhen(t *testing.T) {
 }
 
 func TestWhatIsSaidBehindTheLastQuestionIsReported(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	m := thinking(t, func(shown) string { return operations() })
 	b := open(t, with(m))
 	said := make([]string, 1602)

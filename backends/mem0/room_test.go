@@ -22,6 +22,7 @@ import (
 // A question stays within the context of its model, whatever is known and said, and all that was
 // said is asked about.
 func TestAQuestionStaysWithinItsTokens(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for _, c := range []struct {
 		tokens int
 		small  bool

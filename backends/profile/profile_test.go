@@ -159,6 +159,7 @@ func TestTheCallThatLearnsFillsTheProfile(t *testing.T) {
 // Two hundred statements about the fields of a profile, learnt in whatever order, and some more
 // than once: the one that was said last wins in each.
 func TestTheLastStatementWins(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
 		w := open(t, db, clock, testkit.New(scripted))
 		r := rand.New(rand.NewPCG(1, 2))

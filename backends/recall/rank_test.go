@@ -563,6 +563,7 @@ func TestRankingIsTheSameOnEveryStore(t *testing.T) {
 // The ranking follows from what is stored, to the last bit and the last tie: not from the store,
 // the order in which it was written, what was there meanwhile, or whether an index followed it.
 func TestRankingDoesNotDependOnTheHistoryOfWrites(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	stores := map[string]store.Records{"SQLite": testkit.SQLite(t), "Redis": testkit.Redis(t, nil)}
 	at := func(rnd *rand.Rand, hours int) time.Time {
 		return start.Add(time.Duration(rnd.IntN(hours)) * time.Hour)

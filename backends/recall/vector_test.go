@@ -17,6 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // encoded normalises and encodes a vector of the model "m".
@@ -166,6 +167,7 @@ func FuzzDecodeVector(f *testing.F) {
 // logs the share for the shapes that embeddings come in: without any order, which is the
 // worst for rounding since all are nearly as far, in wide clusters and in narrow ones.
 func TestInt8FindsTheSameNeighbours(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	const dim, memories, queries = 1536, 2000, 50
 	rnd := rand.New(rand.NewPCG(5, 6))
 	normal := func(length float64) []float64 {

@@ -209,6 +209,7 @@ func (c *corpus) rightly(t testing.TB, plan *reflection.Plan) (found int) {
 const inAll = 60 + 30 + 20
 
 func TestWhatIsPlantedIsFoundAndNothingElse(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for _, language := range []string{"en", "zh"} {
 		testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
 			c := readCorpus(t, language)
