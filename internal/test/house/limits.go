@@ -16,20 +16,20 @@ type Limit struct {
 // change that says why.
 var Limits = []Limit{
 	{"product lines", 47_600, 36_000},
-	{"lines linked by middleware", 25_700, 14_500},
-	{"lines linked by the README's program", 32_400, 21_500},
+	{"lines linked by middleware", 13_600, 14_500},
+	{"lines linked by the README's program", 26_650, 21_500},
 	{"public packages", 32, 25},
-	{"exported names", 895, 620},
-	{"settings", 332, 200},
+	{"exported names", 940, 620},
+	{"settings", 312, 200},
 	{"configs", 31, 24},
-	{"internal types in exported signatures", 16, 0},
-	{"negations, % of comment lines", 20.6, 10},
-	{"inversions, % of comment lines", 3.4, 0.3},
-	{"openings, % of comment lines", 2.1, 0.2},
+	{"internal types in exported signatures", 8, 0},
+	{"negations, % of comment lines", 10.9, 10},
+	{"inversions, % of comment lines", 0.65, 0.3},
+	{"openings, % of comment lines", 0.5, 0.2},
 	{"helpers, % of test lines", 26.4, 20},
-	{"files in a warm note", 84, 45},
+	{"files in a warm note", 85, 45},
 	{"files from a turn to a fact", 91, 60},
-	{"files from a trajectory to task memory", 79, 55},
+	{"files from a trajectory to task memory", 78, 55},
 }
 
 // A Number is what was measured.
