@@ -262,7 +262,8 @@ type DeleteRequest struct {
 	Version int64  `json:"version,omitempty"` // Optional. The version expected; another is ErrConflict. Defaults to any.
 	// Erase removes the memory with its history. The words of the turn that taught it go
 	// from the log and the memories, as far as the backend's store has them. An erased
-	// memory is lost for good. A turn of more than eight messages is ErrInvalid. Optional.
+	// memory is lost for good. A memory of more than eight messages is ErrInvalid.
+	// Optional.
 	Erase bool `json:"erase,omitempty"`
 }
 
@@ -290,7 +291,7 @@ type Event struct {
 	// place. So the chain can be followed from either end, even after deletions.
 	Supersedes string    `json:"supersedes,omitempty"`
 	Actor      string    `json:"actor,omitempty"`
-	Users      []string  `json:"users,omitempty"` // the users of [Memory.CameFrom]; the event is hidden from all others
+	Users      []string  `json:"users,omitempty"` // the users of [Memory.CameFrom]: hidden from all others
 	Role       string    `json:"role,omitempty"`
 	Session    string    `json:"session,omitempty"`  // the session that taught the change
 	Messages   []string  `json:"messages,omitempty"` // its messages that did; empty: a program or an earlier build made the change

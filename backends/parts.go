@@ -20,9 +20,9 @@ type Window interface {
 	// smallest form is too large, and comes with that form. The window reports other failures
 	// itself, and shows what it can.
 	Fitted(ctx context.Context, s Scope, messages []*schema.Message) ([]*schema.Message, error)
-	// Restore returns messages with each placeholder replaced by what it stands for.
+	// Restore returns messages with each placeholder replaced by its original.
 	Restore(ctx context.Context, s Scope, messages []*schema.Message) ([]*schema.Message, error)
-	// Tools returns the tools by which an agent reads what left its context.
+	// Tools returns the tools by which an agent reads the messages that left its context.
 	Tools(ctx context.Context, setup *ToolSetup) ([]tool.BaseTool, error)
 }
 
@@ -30,7 +30,7 @@ type Window interface {
 type Reflection interface {
 	// After tells that a turn of the scope ended. It returns at once.
 	After(s Scope)
-	// Close ends the work under way, which leaves nothing half done.
+	// Close ends the work under way, with no operation half done.
 	Close(ctx context.Context) error
 }
 
@@ -39,12 +39,12 @@ type Profile interface {
 	Fields() []string // The names of its fields, in their order.
 }
 
-// ToolSetup is what the tools of an agent ask of the program around them. Functions must be
+// ToolSetup connects the tools of an agent with the program around them. Functions must be
 // safe for concurrent use.
 type ToolSetup struct {
-	Scope   func(ctx context.Context) (Scope, error)           // Whose memory a call is about. Required.
-	Begin   func(ctx context.Context, s Scope) context.Context // The context for what a call writes, as store.Begin returns it. Optional.
-	Private func(ctx context.Context) bool                     // Whether the turn is not to be remembered. Optional. Defaults to IsIncognito.
+	Scope   func(ctx context.Context) (Scope, error)           // Returns the scope of a call. Required.
+	Begin   func(ctx context.Context, s Scope) context.Context // Returns the context for the writes of a call, as store.Begin does. Optional.
+	Private func(ctx context.Context) bool                     // Reports a turn that must not be remembered. Optional. Defaults to IsIncognito.
 	Confirm Confirm                                            // Asked before a tool changes memory. Optional.
 	OnError func(ctx context.Context, stage string, err error) // Gets failures, under the tool's name. Optional.
 

@@ -233,7 +233,7 @@ func (p *Profile[T]) Update(ctx context.Context, s backends.Scope, change func(d
 }
 
 // edit states the value of a field, unless it is nil, and takes the field from the facts that
-// stated it. A fact that states nothing else ends.
+// stated it. A fact that only stated this field ends.
 func (h *held) edit(ctx context.Context, f *fields.Field, value any, stamp time.Time) (out []store.Mutation, err error) {
 	var stated *store.Record
 	if value != nil {

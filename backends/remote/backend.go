@@ -202,7 +202,7 @@ func (f *frame) notLearnt(ctx context.Context, p backends.Partition, r *backends
 	return ranker.Search(ctx, p, r)
 }
 
-// nothing is a store without memories.
+// nothing is an empty store.
 type nothing struct{ store.Records }
 
 func (nothing) Changes(context.Context, backends.Partition, string) (*store.ChangeSet, error) {

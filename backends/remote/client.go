@@ -49,7 +49,7 @@ type call struct {
 	method  string
 	path    string
 	query   url.Values
-	in, out any   // JSON; nil for none
+	in, out any   // JSON; may be nil
 	failed  error // of the last try that got no answer
 	learns  bool  // the server's model works: it gets more time, and a repeat may store twice
 }
@@ -221,8 +221,8 @@ func timeOf(s string) time.Time {
 	return t.UTC()
 }
 
-// hits returns the rows of a partition as hits. Rows of others, which a server must never
-// return, are reported without their content.
+// hits returns the rows of a partition as hits. Rows of others, which a server must
+// withhold, are reported without their content.
 func (f *frame) hits(ctx context.Context, p backends.Partition, rows []row, mine func(*row) bool) (out []backends.Hit) {
 	for _, r := range rows {
 		if r.Type == "personal" {

@@ -191,10 +191,10 @@ type Lease struct {
 // longOver is how long a lease may be over before its end becomes doubtful.
 const longOver = 12 * time.Hour
 
-// Plausible reports whether the end of the lease can be real by the clock that says now. A
-// clock that jumped, this one or the owner's, shows by an end that is further away than the
-// lease is long, or more than twelve hours ago. For then decides whether the owner lives: a
-// live owner renews the lease within that time.
+// Plausible reports whether the end of the lease can be real by the clock that says now. An
+// end that is further away than the lease is long, or more than twelve hours ago, comes
+// from a clock that jumped. It may be this one or the owner's. For then decides whether the
+// owner lives: a live owner renews the lease within that time.
 func (l *Lease) Plausible(now time.Time) bool {
 	left := l.Expires.Sub(now)
 	return l.For == 0 || -longOver <= left && left <= l.For

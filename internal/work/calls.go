@@ -181,8 +181,8 @@ func tell(ctx context.Context, onError func(ctx context.Context, stage string, e
 	}
 }
 
-// Locks are mutexes by key, whose waiting ends with a context. Unlocked keys are free.
-// The zero value is ready.
+// Locks are mutexes by key, whose waiting ends with a context. Unlocked keys cost
+// nothing. The zero value is ready.
 type Locks[K comparable] struct {
 	mu    sync.Mutex
 	locks map[K]*lock

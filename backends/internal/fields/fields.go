@@ -57,7 +57,7 @@ func (d *Document) Fields() []string {
 	return names
 }
 
-// Of returns the fields of a document; none of one that embeds no [Document].
+// Of returns the fields of a document; empty if it does not embed a [Document].
 func Of(p backends.Profile) Set {
 	d, ok := p.(interface{ document() *Document })
 	if !ok {

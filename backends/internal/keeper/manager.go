@@ -47,7 +47,7 @@ func Of(backend any) *Keeper {
 
 func (m *Manager) keeper() *Keeper { return m.keep }
 
-// Begin returns the context for what an operation writes about the scope: see [Keeper.Begin].
+// Begin returns the context for the writes of an operation in the scope: see [Keeper.Begin].
 func (m *Manager) Begin(ctx context.Context, s backends.Scope) (context.Context, error) {
 	return m.keep.Begin(ctx, s)
 }

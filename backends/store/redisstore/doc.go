@@ -54,8 +54,8 @@
 // A partition that lost a key, by an eviction or half a backup, must not pass for a smaller
 // one. Calls that need the key return ErrUnavailable, name it, and say whether [Store.Reindex]
 // rebuilds it. A listing of all partitions logs it and goes on. The key em:written shows the
-// loss of all keys of a partition, as by the loss of a node of a Cluster. A session with an end
-// that is lost before it reads as ended. A server that lost everything looks like a new one.
+// loss of all keys of a partition, as by the loss of a node of a Cluster. A session that is
+// lost before its end reads as ended. A server that lost everything looks like a new one.
 //
 // [Store.Check] reports after a loss or a restore whether the lists and counters of a
 // partition agree with its records and sessions. [Store.Reindex] rebuilds them. [Store.Drop]
