@@ -2,11 +2,9 @@ module github.com/einomem/einomem/examples/server
 
 go 1.25.0
 
-replace github.com/einomem/einomem => ../..
-
 require (
 	github.com/cloudwego/eino v0.7.36
-	github.com/einomem/einomem v0.0.0-00010101000000-000000000000
+	github.com/einomem/einomem v0.1.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/redis/go-redis/v9 v9.18.0

@@ -4,7 +4,7 @@ go 1.25.0
 
 require (
 	github.com/cloudwego/eino v0.9.14
-	github.com/einomem/einomem v0.0.0-00010101000000-000000000000
+	github.com/einomem/einomem v0.1.0
 	github.com/stretchr/testify v1.11.1
 )
 
@@ -68,6 +68,3 @@ require (
 	modernc.org/sqlite v1.58.0 // indirect
 	pgregory.net/rapid v1.2.0 // indirect
 )
-
-// Tests alone import it, for what a release of both goes by.
-replace github.com/einomem/einomem => ../..

@@ -6,7 +6,7 @@ require (
 	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327
 	github.com/chromedp/chromedp v0.14.2
 	github.com/cloudwego/eino v0.7.36
-	github.com/einomem/einomem v0.0.0
+	github.com/einomem/einomem v0.1.0
 	github.com/stretchr/testify v1.11.1
 )
 
@@ -77,5 +77,3 @@ require (
 	modernc.org/sqlite v1.58.0 // indirect
 	pgregory.net/rapid v1.2.0 // indirect
 )
-
-replace github.com/einomem/einomem => ../../..
