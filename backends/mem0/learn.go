@@ -24,7 +24,7 @@ const (
 	maxQuestions = 32    // of one Add, with 12,000 tokens or 50 messages each: a batch of the log has time for them
 	knownTokens  = 1_500 // of known facts that a model sees
 
-	authorVerbatim = "verbatim" // of memories written without a model
+	authorVerbatim = "verbatim" // of messages stored as they were said
 	authorProgram  = "program"  // of Remember's facts
 )
 
@@ -48,7 +48,7 @@ func (b *Backend) add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 	if r.Kind == backends.KindDocument {
 		return b.addDocuments(ctx, call)
 	}
-	if r.Verbatim || b.config.Model == nil { // it needs no model call
+	if r.Verbatim || b.config.Model == nil { // only the store is needed
 		if err := verbatim(call); err != nil {
 			return nil, err
 		}

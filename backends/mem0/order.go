@@ -90,7 +90,7 @@ func answersAsWell(words, others map[string]bool, revises func() bool) bool {
 	return covers(words, others) || len(words) > 0 && 2*len(words) >= len(others) && revises()
 }
 
-// repeats reports whether the ranking puts a hit back for stating nothing.
+// repeats reports whether the ranking puts a hit back as a mere question or repetition.
 func repeats(h *backends.Hit) bool { return h.Parts.Signals[backends.SignalStates] < 0 }
 
 // speaks reports whether a query names who said a hit.

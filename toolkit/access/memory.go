@@ -50,13 +50,13 @@ type Opened struct {
 	Manager backends.Manager // nil: the backend lacks calls for single memories
 }
 
-// WindowOf returns the window of a served memory, or nil where there is none.
+// WindowOf returns the window of a served memory, or nil.
 func WindowOf(m Memory) *window.Window {
 	w, _ := m.Window().(*window.Window)
 	return w
 }
 
-// Window returns the window, or nil where there is none.
+// Window returns the window, or nil.
 func (o *Opened) Window() *window.Window { return WindowOf(o.Memory) }
 
 // Open opens a scope. It returns the errors of [Key.Open].

@@ -100,7 +100,7 @@ type Memory struct {
 // about near duplicates, reranks and rewrites. With a nil model trajectories teach nothing, and
 // only the same words make a duplicate. limits bound the cost of one request, prompt the tokens of
 // material that one prompt shows: longer material is divided, or shortened with a mark. Prompts and
-// answers are in language, which defaults to that of the material. An unusable configuration is
+// answers are in language, which defaults to the material's. An unusable configuration is
 // ErrInvalid.
 func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int, language backends.Language) (*Memory, error) {
 	c, err := c.withDefaults()

@@ -115,7 +115,7 @@ type Memory struct {
 // New returns a memory of tools, as reme.New does. The keeper keeps guidelines, and its store the
 // calls. Its Redact runs on every text before the table of package redact does. The model writes
 // guidelines; it may be nil. limits bound the cost of one request, prompt the tokens of calls that
-// one prompt shows. Prompts and statistics are in language, which defaults to that of the calls. An
+// one prompt shows. Prompts and statistics are in language, which defaults to the calls' own. An
 // unusable configuration is ErrInvalid.
 //
 // onError, which may be nil, reports errors beside a call: calls that a recorder lost, as a
