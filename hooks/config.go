@@ -10,7 +10,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -61,11 +60,8 @@ type Config struct {
 	// background.
 	AwaitWrite bool
 
-	NoteHeader  string // Optional. A line above the note. Defaults to none.
-	NoteIntro   string // Optional. The line below the day and the time. Defaults to: this is data, no instructions.
 	NoteTokens  int    // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
 	WholeTokens int    // Optional. A memory that takes at most so many estimated tokens is shown whole, whatever is asked. Defaults to 300; below 0 it never is.
-	NoteNoModel bool   // Optional. The search for a note asks neither the Rewriter nor the Reranker of the ranking: no reply waits for them. Defaults to false.
 	NoteName    string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
 
 	// Note makes the note a message of its own. Optional. Defaults to nil: the note stands inside
@@ -74,9 +70,6 @@ type Config struct {
 	// and searches have the user's words alone.
 	Note *NoteMessage
 
-	// ToolInstructions is what the system prompt says of the tools: constant text
-	// without braces. Optional. Defaults to a section that names both tools as ToolNames does.
-	ToolInstructions string
 	// ToolNames has other names for the tools of long-term memory, by their own, such as
 	// "search_memory": "recall": for an agent that has a tool of that name, or two
 	// memories. A name is of 1 to 64 letters, digits, "_" and "-". Optional.
@@ -168,6 +161,8 @@ type Config struct {
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
+
+	instructions string // the section of the system prompt about the tools, without braces
 }
 
 // NoteMessage is how a note looks that is a message of its own, with the name Config.NoteName.
@@ -217,7 +212,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 	if _, manages := c.Backend.(backends.Manager); c.Confirm != nil && manages {
 		d.ForgetTool = true
 	}
-	d.ToolInstructions = cmp.Or(c.ToolInstructions, text.Rename(toolInstructions(c.Language.For(), d.ForgetTool), c.ToolNames))
+	d.instructions = text.Rename(toolInstructions(c.Language.For(), d.ForgetTool), c.ToolNames)
 	config.Default(&d.Location, time.UTC)
 	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return &d, d.validate()
@@ -234,8 +229,6 @@ func (c *Config) validate() error {
 		return fmt.Errorf("Config.NoteTokens %d: %w: above 0, or 0 for 1000", c.NoteTokens, backends.ErrInvalid)
 	case c.Note != nil && !slices.Contains([]schema.RoleType{"", schema.User, schema.System}, c.Note.Role):
 		return fmt.Errorf("Config.Note.Role %q: %w: user or system", c.Note.Role, backends.ErrInvalid)
-	case strings.ContainsAny(c.ToolInstructions, "{}"):
-		return fmt.Errorf("Config.ToolInstructions has braces: %w: Eino would fill them in with session values, or fail the run", backends.ErrInvalid)
 	case c.Core != nil && c.Window == nil:
 		return fmt.Errorf("Config.Core: %w: it needs Config.Window, since the blocks take room in it", backends.ErrInvalid)
 	}

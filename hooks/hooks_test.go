@@ -211,7 +211,6 @@ func TestNewRefusesAndCopiesItsConfig(t *testing.T) {
 	for name, cfg := range map[string]*hooks.Config{
 		"no Config.Backend":    nil,
 		"mem0.New":             {},
-		"braces":               {ToolInstructions: "use {this}"},
 		"'*'":                  {Scope: backends.Scope{UserID: "a*"}},
 		"Config.TopK -1":       {TopK: -1},
 		"Config.Threshold 2":   {Threshold: 2},

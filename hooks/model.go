@@ -105,9 +105,9 @@ func (h *Hooks) withoutTools(c *einox.ModelCall) *einox.ModelCall {
 		return m != nil && (strings.HasPrefix(m.ToolCallID, printedID) || wasPrinted(m))
 	})
 	for i, m := range out.Messages {
-		if m != nil && m.Role == schema.System && strings.Contains(m.Content, h.cfg.ToolInstructions) {
+		if m != nil && m.Role == schema.System && strings.Contains(m.Content, h.cfg.instructions) {
 			silent := *m
-			silent.Content = strings.TrimSpace(strings.ReplaceAll(m.Content, h.cfg.ToolInstructions, ""))
+			silent.Content = strings.TrimSpace(strings.ReplaceAll(m.Content, h.cfg.instructions, ""))
 			out.Messages[i] = &silent
 		}
 	}

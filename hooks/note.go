@@ -42,10 +42,7 @@ type Note struct {
 func (h *Hooks) note(ctx context.Context, s backends.Scope, query string, found *backends.SearchResponse) Note {
 	n := Note{Scope: s, Query: query}
 	v := note.View{Language: h.cfg.Language.For(query), Now: h.cfg.Clock().In(h.zoneOf(ctx, found.Standing)), IDs: h.takesIDs()}
-	above := []string{v.Clock(), cmp.Or(h.cfg.NoteIntro, noteIntros[v.Language]), fenceOpen}
-	if h.cfg.NoteHeader != "" {
-		above = slices.Insert(above, 0, h.cfg.NoteHeader)
-	}
+	above := []string{v.Clock(), noteIntros[v.Language], fenceOpen}
 	room := h.cfg.NoteTokens - text.Tokens(strings.Join(above, "\n")+fenceClose)
 	if lines, shown := v.Note(found.Standing, found.Hits, room); len(lines) > 0 {
 		n.Text, n.Hits = strings.Join(slices.Concat(above, lines, []string{fenceClose}), "\n"), shown

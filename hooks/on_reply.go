@@ -104,7 +104,7 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 	defer cancel()
 	shown, before := t.visible(), t.before() // a search that is given up goes on, while t changes
 	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
-		q := &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), NoModel: h.cfg.NoteNoModel, Brief: h.cfg.WholeTokens, Context: before}
+		q := &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), Brief: h.cfg.WholeTokens, Context: before}
 		if speech.Classify(query) != speech.Filler {
 			return h.lookUp(within, q, shown)
 		}

@@ -213,11 +213,10 @@ func TestAFailingSearchDoesNotBreakTheReply(t *testing.T) {
 
 func TestSearchByAgentNarrowsTheSearchAndNotTheRecording(t *testing.T) {
 	for _, by := range []bool{true, false} {
-		m := newMemory(t, func(s *setup) { s.ScopeSearchByAgent, s.TopK, s.Threshold, s.NoteNoModel = &by, 3, 0.2, by })
+		m := newMemory(t, func(s *setup) { s.ScopeSearchByAgent, s.TopK, s.Threshold = &by, 3, 0.2 })
 		require.NoError(t, m.Finish(t.Context(), append(m.prepare(testkit.Say("any news")), schema.AssistantMessage("ok", nil))))
 		req := m.backend.Searches()[0]
 		require.Equal(t, 3, req.TopK)
-		require.Equal(t, by, req.NoModel)
 		require.InDelta(t, 0.1, req.Threshold, 0, "half of it, beside a memory that reaches it")
 		require.Equal(t, by, req.Filter != nil)
 		require.Equal(t, "bot", m.backend.Adds()[0].Scope.AgentID)
@@ -418,10 +417,7 @@ Experience:
 - retry after an hour (when: the API answers 429)
 </memories>`, n.Content)
 	require.Nil(t, noteOf(t, "any news", nil, backends.Memory{ID: "m", Text: "\u200b"}), "nothing to show is no note")
-	n = noteOf(t, "any news", func(s *setup) {
-		s.NoteName, s.NoteHeader, s.NoteIntro = "past", "HEAD", "INTRO"
-	}, backends.Memory{ID: "m", Text: "x"})
-	require.Regexp(t, `^HEAD\nToday is .*\(UTC\)\.\nINTRO\n<memories>\nKnown facts:\n- x\n</memories>$`, n.Content)
+	n = noteOf(t, "any news", func(s *setup) { s.NoteName = "past" }, backends.Memory{ID: "m", Text: "x"})
 	require.Equal(t, schema.User, n.Role)
 	require.Equal(t, "past", n.Name)
 }

@@ -51,7 +51,7 @@ func (h *Hooks) Instruction() string {
 	if !h.plan.Tools {
 		return ""
 	}
-	return h.cfg.ToolInstructions
+	return h.cfg.instructions
 }
 
 // withoutBlankSystem drops the empty system message that Eino makes of a

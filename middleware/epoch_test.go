@@ -75,7 +75,7 @@ func newHouse(t testing.TB) *house {
 	h := &house{TB: t, db: testkit.SQLite(t)}
 	h.spy = testkit.Spy(h.db)
 	var err error
-	h.person, err = profile.New[dossier](nil)
+	h.person, err = profile.New[dossier]()
 	require.NoError(t, err)
 	h.facts, err = mem0.New(ctx, &mem0.Config{Store: h.spy, Model: testkit.New(testkit.Learn), Shared: true, Profile: h.person})
 	require.NoError(t, err)
@@ -229,13 +229,6 @@ var writes = map[string]func(ctx context.Context, h *house) error{
 		_, _ = h.window.Fit(ctx, annAtWork, []*schema.Message{schema.UserMessage("Go."), schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "saw", Arguments: "{}"}}}),
 			schema.ToolMessage(strings.Repeat("late ", 3000), "c"), schema.UserMessage("Go on.")}) // a context that does not fit is an error
 		return nil
-	},
-	"window.Sessions.Rename": func(ctx context.Context, h *house) error { return h.window.Sessions().Rename(ctx, annAtWork, "late") },
-	"window.Sessions.Expire": func(ctx context.Context, h *house) error {
-		return h.window.Sessions().Expire(ctx, annAtWork, time.Hour)
-	},
-	"window.Sessions.Fork": func(ctx context.Context, h *house) error {
-		return only(h.window.Sessions().Fork(ctx, annAtWork, "late", 0))
 	},
 	"window.Sessions.KeepSummary": func(ctx context.Context, h *house) error {
 		return only(h.window.Sessions().KeepSummary(ctx, annAtWork, 2, "late"))

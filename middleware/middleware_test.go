@@ -150,7 +150,6 @@ func TestAConfigThatCannotWorkIsRefused(t *testing.T) {
 		{func(c *middleware.Config) { c.Threshold = 1.5 }, []string{"Config.Threshold 1.5"}},
 		{func(c *middleware.Config) { c.NoteTokens = -1 }, []string{"Config.NoteTokens -1"}},
 		{func(c *middleware.Config) { c.Language = "fr" }, []string{"Language", `"fr"`}},
-		{func(c *middleware.Config) { c.ToolInstructions = "call {tool}" }, []string{"braces"}},
 		{func(c *middleware.Config) { c.Working = &working.Config{MaxTurns: -1} }, []string{"Config.MaxTurns is -1"}},
 		{func(c *middleware.Config) { c.Window = &window.Config{} }, []string{"Window is 0"}},
 		{func(c *middleware.Config) { c.Mode, c.Sessions, c.Window = modes.AgentControl, nil, small }, []string{"Config.Sessions"}},
@@ -245,16 +244,6 @@ func TestTheTextsAreInTheConfiguredLanguage(t *testing.T) {
 	require.NotContains(t, in[0].Content, "{", "Eino formats instructions")
 	require.Contains(t, noteIn(in), "以下来自记忆")
 	require.Contains(t, m.Offered()[0].Desc, "长期记忆")
-}
-
-func TestTheTextsCanBeReplaced(t *testing.T) {
-	mem := open(t, &middleware.Config{Backend: testkit.Knowing("likes tea"), Language: backends.LanguageAuto, NoteHeader: "HEAD", NoteIntro: "INTRO", NoteName: "recall", ToolInstructions: "Use the tools."})
-	_, m := ask(t, asAnn, mem, "any news")
-	in := m.Calls()[0]
-	require.Contains(t, in[0].Content, "Use the tools.")
-	require.NotContains(t, in[0].Content, "Long-term memory")
-	require.Equal(t, "recall", in[1].Name)
-	require.True(t, strings.HasPrefix(in[1].Content, "HEAD\nToday is ") && strings.Contains(in[1].Content, "\nINTRO\n"), in[1].Content)
 }
 
 // Two memories on one agent have names of their own, in all that the agent reads.

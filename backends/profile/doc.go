@@ -11,7 +11,7 @@
 //		Hobbies []string `json:"hobbies,omitempty"`
 //	}
 //
-//	person, err := profile.New[Person](nil)
+//	person, err := profile.New[Person]()
 //	backend, err := mem0.New(ctx, &mem0.Config{Store: db, Model: model, Profile: person})
 //	known, err := person.Get(ctx, scope) // known.Document.City, known.Evidence["city"]
 //	mem, err := middleware.New(ctx, &middleware.Config{

@@ -33,7 +33,7 @@ func Example() {
 		panic(err)
 	}
 	defer db.Close()
-	traveller, err := profile.New[Traveller](nil)
+	traveller, err := profile.New[Traveller]()
 	if err != nil {
 		panic(err)
 	}

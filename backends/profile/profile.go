@@ -26,11 +26,10 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Config configures a [Profile]. It is copied by [New].
-type Config struct {
-	Name   string // The name of the core block. Optional. Defaults to "profile".
-	Tokens int    // The most that the block shows, estimated. Optional. Defaults to 300.
-}
+const (
+	blockName   = "profile"
+	blockTokens = 300 // the most that the block shows, estimated
+)
 
 // document gives a profile its fields: see [Profile.Fields].
 type document = fields.Document
@@ -38,19 +37,14 @@ type document = fields.Document
 // Profile is a document of type T for each user. It is safe for concurrent use.
 type Profile[T any] struct {
 	*document
-	config Config
 }
 
 // New returns a profile with the fields of T, a struct. Its JSON Schema is made like the
 // schemas of Eino's tools: by the tags json, jsonschema and jsonschema_description. All fields
 // are optional, whatever the tags say: a person says few things at once. A type without a
-// schema is ErrInvalid. cfg may be nil.
-func New[T any](cfg *Config) (*Profile[T], error) {
+// schema is ErrInvalid.
+func New[T any]() (*Profile[T], error) {
 	p := &Profile[T]{}
-	if cfg != nil {
-		p.config = *cfg
-	}
-	p.config.Name, p.config.Tokens = cmp.Or(p.config.Name, "profile"), cmp.Or(p.config.Tokens, 300)
 	schema, err := schemaOf[T]()
 	if err != nil {
 		return nil, fmt.Errorf("profile: %T: %w: %w", *new(T), backends.ErrInvalid, err)
@@ -303,10 +297,10 @@ func (p *Profile[T]) History(ctx context.Context, s backends.Scope, field string
 }
 
 // Block returns the core block that shows the profile, for core.Config.Blocks: a line for each
-// known field, in the order of T, within Config.Tokens. The agent cannot edit it. Its
+// known field, in the order of T, within 300 tokens. The agent cannot edit it. Its
 // Description is English, and may be set.
 func (p *Profile[T]) Block() core.Block {
-	return core.Block{Name: p.config.Name, Description: "What is known of the user", Limit: 4 * max(500, p.config.Tokens), View: p.view}
+	return core.Block{Name: blockName, Description: "What is known of the user", Limit: 4 * max(500, blockTokens), View: p.view}
 }
 
 func (p *Profile[T]) view(ctx context.Context, s backends.Scope) (string, error) {
@@ -318,7 +312,7 @@ func (p *Profile[T]) view(ctx context.Context, s backends.Scope) (string, error)
 	if err != nil {
 		return "", err
 	}
-	out, room := "", p.config.Tokens
+	out, room := "", blockTokens
 	for _, f := range fields.Of(p) {
 		if known.Evidence[f.Name] == nil {
 			continue

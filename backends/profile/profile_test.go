@@ -55,7 +55,7 @@ type world struct {
 }
 
 func open(t testing.TB, db store.Store, clock *testkit.Clock, m model.BaseChatModel) *world {
-	p, err := profile.New[person](nil)
+	p, err := profile.New[person]()
 	require.NoError(t, err)
 	b, err := mem0.New(t.Context(), &mem0.Config{Store: db, Clock: clock.Now, Model: m, Profile: p})
 	require.NoError(t, err)
@@ -337,7 +337,7 @@ func TestAChangedTypeKeepsWhatFits(t *testing.T) {
 		Plan string `json:"plan" jsonschema:"enum=basic,enum=pro"`
 		Boat string `json:"boat"`
 	}
-	p, err := profile.New[later](nil)
+	p, err := profile.New[later]()
 	require.NoError(t, err)
 	b, err := mem0.New(t.Context(), &mem0.Config{Store: db, Profile: p})
 	require.NoError(t, err)
@@ -348,13 +348,13 @@ func TestAChangedTypeKeepsWhatFits(t *testing.T) {
 }
 
 func TestWhatCannotBeAProfile(t *testing.T) {
-	_, err := profile.New[string](nil)
+	_, err := profile.New[string]()
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	_, err = profile.New[struct{}](nil)
+	_, err = profile.New[struct{}]()
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	_, err = profile.New[struct{ F func() }](nil)
+	_, err = profile.New[struct{ F func() }]()
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	p, err := profile.New[person](nil)
+	p, err := profile.New[person]()
 	require.NoError(t, err)
 	_, err = p.Get(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrInvalid)

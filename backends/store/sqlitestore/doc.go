@@ -70,7 +70,7 @@
 // One connection writes. Calls that wait for it at the same time share one BEGIN IMMEDIATE
 // transaction, each in a savepoint of its own, and so one wait for the disk. So 64 clients
 // append about eight times as many turns as one, and each is answered after the commit.
-// [Config].ReadConns other connections read, and go on during writes. The benchmarks
+// Four other connections read, and go on during writes. The benchmarks
 // measure appends of 1 and of 64 clients, a durable batch, a check that finds no change,
 // loading 10,000 vectors, and pages of lists.
 //

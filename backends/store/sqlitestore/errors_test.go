@@ -53,7 +53,6 @@ func TestOpenSaysWhatIsInTheWay(t *testing.T) {
 		"another application's mark": {marked, nil, backends.ErrInvalid, "choose another path"},
 		"newer schema":               {newer, nil, backends.ErrUnavailable, "update the code"},
 		"negative timeout":           {free, &sqlitestore.Config{BusyTimeout: -1}, backends.ErrInvalid, "negative"},
-		"too many connections":       {free, &sqlitestore.Config{ReadConns: 65}, backends.ErrInvalid, "1 to 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sqlitestore.Open(t.Context(), c.path, c.cfg)

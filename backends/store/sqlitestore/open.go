@@ -66,8 +66,8 @@ func (s *Store) open(ctx context.Context) error {
 	if s.file, err = os.Stat(s.abs); err != nil {
 		return err
 	}
-	s.readers = make(chan *conn, s.cfg.ReadConns)
-	for range s.cfg.ReadConns {
+	s.readers = make(chan *conn, readConns)
+	for range readConns {
 		c, err := s.connect(ctx, s.cfg.BusyTimeout)
 		if err != nil {
 			return err

@@ -19,6 +19,9 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
+// readConns is how many reads can run at the same time.
+const readConns = 4
+
 // Config are the settings of [Open]. The zero value is ready for use.
 type Config struct {
 	Clock backends.Clock // Optional. Defaults to backends.SystemClock.
@@ -34,10 +37,6 @@ type Config struct {
 	// BusyTimeout is how long a call waits while another process holds the file's
 	// write lock, before it returns ErrUnavailable. Optional. Defaults to 5 s.
 	BusyTimeout time.Duration
-
-	// ReadConns is how many reads can run at the same time. Optional. Defaults to 4;
-	// at most 64.
-	ReadConns int
 }
 
 // withDefaults returns a copy with its defaults filled in.
@@ -50,16 +49,12 @@ func (c *Config) withDefaults() Config {
 		out.Clock = backends.SystemClock
 	}
 	out.BusyTimeout = cmp.Or(out.BusyTimeout, 5*time.Second)
-	out.ReadConns = cmp.Or(out.ReadConns, 4)
 	return out
 }
 
 func (c *Config) validate() error {
-	switch {
-	case c.BusyTimeout < 0:
+	if c.BusyTimeout < 0 {
 		return fmt.Errorf("busy timeout %v: %w: negative", c.BusyTimeout, backends.ErrInvalid)
-	case c.ReadConns < 0 || c.ReadConns > 64:
-		return fmt.Errorf("%d read connections: %w: use 1 to 64", c.ReadConns, backends.ErrInvalid)
 	}
 	return nil
 }

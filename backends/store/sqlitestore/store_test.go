@@ -86,7 +86,7 @@ func TestTwoHandlesOnOneFile(t *testing.T) {
 	storetest.RunShared(t, func(t *testing.T, o storetest.Options) (a, b store.Store) {
 		path := filepath.Join(t.TempDir(), "mem.db")
 		first := open(t, path, &sqlitestore.Config{Clock: o.Clock, Relaxed: true})
-		return first, open(t, path, &sqlitestore.Config{Clock: o.Clock, Relaxed: true, ReadConns: 1})
+		return first, open(t, path, &sqlitestore.Config{Clock: o.Clock, Relaxed: true})
 	})
 }
 
@@ -107,7 +107,7 @@ func TestConfigIsCopiedAndItsClockIsUsed(t *testing.T) {
 func TestWhatIsStoredIsThereAfterReopening(t *testing.T) {
 	ctx, path := t.Context(), filepath.Join(t.TempDir(), "it's a 100% odd? #name.db")
 	for _, relaxed := range []bool{false, true} {
-		cfg := &sqlitestore.Config{Relaxed: relaxed, ReadConns: 1, BusyTimeout: time.Second}
+		cfg := &sqlitestore.Config{Relaxed: relaxed, BusyTimeout: time.Second}
 		s, err := sqlitestore.Open(ctx, path, cfg)
 		require.NoError(t, err)
 		_, err = s.Append(ctx, ann, "", one("m1"))
