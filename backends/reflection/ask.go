@@ -132,7 +132,7 @@ func (d *draft) task(lessons bool, l backends.Language) string {
 	if d.wants(Profile) && d.Profile != nil {
 		rules = append(rules, p.field, fields.Of(d.Profile).Prompt())
 	}
-	return p.data + "\n" + cmp.Or(d.Prompt, strings.Join(rules, "\n"))
+	return p.data + "\n" + strings.Join(rules, "\n")
 }
 
 // shown renders memories for a model.

@@ -16,12 +16,12 @@
 // # Rules
 //
 //	duplicates      equal statements are merged: by rules with the same content words, or a cosine
-//	                of Config.Duplicate; by a model in other words and languages, too
+//	                of 0.97; by a model in other words and languages, too
 //	contradictions  the later statement supersedes: by rules of one subject and attribute, such as
 //	                where a person lives or works, their age, name, phone; by a model of anything
 //	insights        a sentence is added that several memories show and none says (model alone)
 //	stale           a memory of use for a past time is retracted (model alone); one that models
-//	                saw last Config.Unused ago expires, if mem0.Config.CountUses counts that
+//	                saw last 180 days ago expires, if mem0.Config.CountUses counts that
 //	lessons         of a workspace: agree, disagree and edit as votes (model); by rules one falls that
 //	                lost its votes, or was used five times and helped at most every second time
 //	profile         earlier facts fill the fields of Config.Profile (model alone)

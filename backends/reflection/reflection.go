@@ -4,7 +4,6 @@
 package reflection
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,21 +41,12 @@ type Config struct {
 	// Model finds more than the rules alone. Optional. One call shows it at most 50 memories,
 	// similar ones together.
 	Model        model.BaseChatModel
-	ModelTimeout time.Duration // Of one call. Optional. Defaults to 60 s.
-	// Prompt replaces the model's task for statements about people. Optional. Defaults to prompts
-	// in English and Chinese.
-	Prompt   string
-	Language backends.Language // Of the prompts. Optional. Defaults to the language of the memories.
+	ModelTimeout time.Duration     // Of one call. Optional. Defaults to 60 s.
+	Language     backends.Language // Of the prompts. Optional. Defaults to the language of the memories.
 
 	// Rules are the default rules of a request. Optional. Defaults to all that can work: Promotion
 	// needs Share, Profile a Profile, Block a Block, and the last two a Model.
 	Rules []Rule
-	// Duplicate is the cosine, above 0 to 1, from which on two statements with nearly the same
-	// words are duplicates by rules. Optional. Defaults to 0.97.
-	Duplicate float64
-	// Unused is how long a memory stays after a model saw it last, where uses are counted: see
-	// mem0.Config.CountUses. Below 0 it stays forever. Optional. Defaults to 180 days.
-	Unused time.Duration
 	// Profile is a *profile.Profile, whose fields facts fill. Optional.
 	Profile backends.Profile
 	// Block is the name of one of the core blocks of Blocks, which the model writes anew. Blocks is
@@ -80,10 +70,6 @@ func New(cfg *Config) (*Reflector, error) {
 		return nil, fmt.Errorf("reflect: %w: Config.Backend is required: pass the result of mem0.New or reme.New", backends.ErrInvalid)
 	}
 	r := &Reflector{Config: *cfg}
-	r.Duplicate, r.Unused = cmp.Or(cfg.Duplicate, 0.97), cmp.Or(cfg.Unused, 180*24*time.Hour)
-	if !(r.Duplicate > 0 && r.Duplicate <= 1) {
-		return nil, fmt.Errorf("reflect: Config.Duplicate %v: %w: above 0, at most 1", cfg.Duplicate, backends.ErrInvalid)
-	}
 	if len(keepers(cfg.Backend)) == 0 {
 		return nil, fmt.Errorf("reflect: Config.Backend %T: %w: pass the result of mem0.New or reme.New, or a Join of both", cfg.Backend, backends.ErrInvalid)
 	}

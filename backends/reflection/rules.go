@@ -20,6 +20,11 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
+const (
+	sameCosine = 0.97                 // from which on two statements with nearly the same words are duplicates
+	unusedFor  = 180 * 24 * time.Hour // how long a memory stays after a model saw it last
+)
+
 // The votes for a lesson are ExpeL's (Zhao et al., AAAI 2024): a new one has two, one that agrees
 // adds one, one that disagrees takes one, and at zero it falls.
 const votesOfNew = 2
@@ -59,7 +64,7 @@ func (c *comparison) duplicates() {
 	}
 	for _, n := range c.pairs {
 		a, b := c.memories[n.a], c.memories[n.b]
-		if n.cosine >= c.Duplicate && (within(words[n.a], words[n.b]) || within(words[n.b], words[n.a])) && hedged(a) == hedged(b) {
+		if n.cosine >= sameCosine && (within(words[n.a], words[n.b]) || within(words[n.b], words[n.a])) && hedged(a) == hedged(b) {
 			c.merge([]*backends.Memory{a, b}, fmt.Sprintf("nearly the same words, cosine %.3f", n.cosine))
 		}
 	}
@@ -177,14 +182,14 @@ func (c *comparison) contradictions() {
 // stale expires memories unused for long, if uses are counted.
 func (c *comparison) stale(ctx context.Context) error {
 	since, err := c.keep.CountedSince(ctx, c.partition)
-	if err != nil || since.IsZero() || c.Unused < 0 {
+	if err != nil || since.IsZero() {
 		return err
 	}
 	for _, m := range c.memories {
 		_, used := m.Uses()
 		from := slices.MaxFunc([]time.Time{m.Created, m.Updated, used, since}, time.Time.Compare)
-		if !m.Kind.Traits().Experience && c.now.Sub(from) >= c.Unused {
-			c.add(&Operation{Op: Expire, Rule: Stale, Changes: seeAll(m), Reason: fmt.Sprintf("no model was shown it for %d days", int(c.Unused.Hours()/24))})
+		if !m.Kind.Traits().Experience && c.now.Sub(from) >= unusedFor {
+			c.add(&Operation{Op: Expire, Rule: Stale, Changes: seeAll(m), Reason: fmt.Sprintf("no model was shown it for %d days", int(unusedFor.Hours()/24))})
 		}
 	}
 	return nil
