@@ -49,6 +49,8 @@
 // without sense they keep the words, and report it. [store.Session] has the failures,
 // [Memory.RetryFailures] retries those of all sessions. Nothing is removed from the log.
 //
+// STATES.md in this folder draws the states of a turn on its way to a fact.
+//
 // Each part has its own idempotency key. So a range that may have been learnt from
 // already is never divided: where a process died during the try, or the backend's answer
 // was lost, the whole range joins the failures.
