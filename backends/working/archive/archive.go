@@ -24,20 +24,20 @@ type Config struct {
 	// Sessions holds the logs, and the blobs beside them. Required. It stays the
 	// caller's.
 	Sessions store.Sessions
-	// Redact changes texts before they are stored: contents, text parts, reasoning and
-	// arguments of tool calls. It should be the one of working.Config, and leave what it
-	// made as it is, so that a message is known again that is in the log and in a blob.
-	// Must be safe for concurrent use. Optional. Defaults to redact.Text.
+	// Redact changes texts before they are stored: contents, text parts, reasoning and arguments
+	// of tool calls. Pass the function of working.Config. It should leave its own output as it
+	// is, so that a message is recognised both in the log and in a blob. Must be safe for
+	// concurrent use. Optional. Defaults to redact.Text.
 	Redact func(string) string
 }
 
-// Archives reaches the archives of all sessions of a store. It holds nothing itself, and
-// is safe for concurrent use.
+// Archives reaches the archives of all sessions of a store. It is stateless and safe for
+// concurrent use.
 type Archives struct {
 	cfg Config
 }
 
-// New returns the archives of a store, or ErrInvalid when there is none.
+// New returns the archives of a store, or ErrInvalid if Sessions is nil.
 func New(cfg *Config) (*Archives, error) {
 	if cfg == nil || cfg.Sessions == nil {
 		return nil, fmt.Errorf("archive: %w: Config.Sessions is required", backends.ErrInvalid)
@@ -47,15 +47,16 @@ func New(cfg *Config) (*Archives, error) {
 	return a, nil
 }
 
-// Archive is what left the context of one session. It is safe for concurrent use.
+// Archive holds the messages that left the context of one session. It is safe for concurrent
+// use.
 type Archive struct {
 	cfg *Config
 	key session.Key
 }
 
-// Of returns the archive of the session that s names, as working.Memory has it: the
-// user's, else the agent's. The session need not exist. It returns ErrNoScope when s
-// names neither, and ErrInvalid for a part that is not legal.
+// Of returns the archive of the session that s names, with the owner that working.Memory uses:
+// the user, else the agent. The session may still be missing. It returns ErrNoScope if user and
+// agent are both empty, and ErrInvalid for an illegal part.
 func (a *Archives) Of(s backends.Scope) (*Archive, error) {
 	k, _, err := session.KeyOf(s)
 	if err != nil {
@@ -64,18 +65,18 @@ func (a *Archives) Of(s backends.Scope) (*Archive, error) {
 	return &Archive{cfg: &a.cfg, key: k}, nil
 }
 
-// Put keeps messages that are about to leave the context, and returns the id by which
-// they are found. When it returns nil they are durable.
+// Put stores messages that are about to leave the context, and returns their id. They are
+// durable when err is nil.
 //
-// Messages that the session's log holds one after the other are not written again: the id
-// is that of the range of the log. That goes by the marks of package einox, which
-// package window sets on what it loads. Everything else is written as one blob: Extra
-// (but for memory's own marks) and ResponseMeta of messages and Extra of tool calls are
-// left out, texts are redacted and made legal, everything else is kept. Extra of a
-// multimodal part is kept as JSON. Of a private message a placeholder is kept.
+// Messages that stand one after the other in the session's log are stored already: the id is
+// that range of the log. The marks of package einox tell; package window sets them on the
+// messages that it loads. All other messages are written as one blob, with texts redacted and
+// made valid UTF-8. A blob drops ResponseMeta, Extra of tool calls, and Extra of messages except
+// memory's own marks. It keeps the rest; Extra of a multimodal part is kept as JSON. Of a
+// private message it keeps a placeholder.
 //
-// The same messages have the same id, and to put them twice is harmless. It returns
-// ErrInvalid when there is no message, or one that JSON cannot express.
+// Equal messages have equal ids, and putting them twice is harmless. An empty list, and messages
+// that JSON rejects, are ErrInvalid.
 func (x *Archive) Put(ctx context.Context, messages []*schema.Message) (string, error) {
 	messages = slices.DeleteFunc(slices.Clone(messages), func(m *schema.Message) bool { return m == nil })
 	if len(messages) == 0 {
@@ -99,8 +100,8 @@ func (x *Archive) Put(ctx context.Context, messages []*schema.Message) (string, 
 	return r.String(), nil
 }
 
-// inLog returns the range of the log that consists of the messages, in their order. What
-// stands for a range counts as that range.
+// inLog returns the range of the log that consists of the messages, in their order. A
+// placeholder of a range counts as that range.
 func (x *Archive) inLog(ctx context.Context, messages []*schema.Message) (ref, bool) {
 	var whole ref
 	for i, m := range messages {
@@ -118,7 +119,7 @@ func (x *Archive) inLog(ctx context.Context, messages []*schema.Message) (ref, b
 	return whole, true
 }
 
-// placeOf returns where in the log a message is, or what it stands for.
+// placeOf returns the range of the log that a message is or stands for.
 func placeOf(m *schema.Message) (ref, bool) {
 	if s := einox.RefOf(m); s != "" {
 		r, ok := readRef(s)
@@ -128,8 +129,8 @@ func placeOf(m *schema.Message) (ref, bool) {
 	return ref{from: seq, upto: seq}, seq > 0 && seq <= wholeLog && !einox.IsNote(m)
 }
 
-// onlyMarkers reports whether a short range of the log says nothing but that turns ended.
-// A log that cannot be read does not say so.
+// onlyMarkers reports whether a short range of the log has only markers of ended turns. It
+// returns false for a log that is unreadable.
 func (x *Archive) onlyMarkers(ctx context.Context, r ref) bool {
 	page, err := x.cfg.Sessions.Read(ctx, x.key.Partition, x.key.ID, store.Range{After: r.from - 1, Upto: r.upto, Limit: logPage})
 	if err != nil || int64(len(page)) != r.upto-r.from+1 {
@@ -138,13 +139,12 @@ func (x *Archive) onlyMarkers(ctx context.Context, r ref) bool {
 	return !slices.ContainsFunc(page, func(e store.Entry) bool { return !einox.SaysNothing(e.Message.Message) })
 }
 
-// Restore returns the messages with every placeholder replaced by what it stands for, and
-// the placeholders in that likewise: the inverse of compaction. The result shares messages
-// with the argument; none may be changed. Of a range of the log it returns what of it is
-// there.
+// Restore returns the messages with every placeholder replaced by its originals, at all levels:
+// the inverse of compaction. The result shares messages with the argument; leave all of them
+// unchanged. From a range of the log it returns the messages that are still there.
 //
-// It returns ErrNotFound when this session does not have one of the archives, whatever
-// others have, and ErrInvalid for an id that is none.
+// It returns ErrNotFound if this session lacks one of the archives, even where another session
+// has it, and ErrInvalid for a malformed id.
 func (x *Archive) Restore(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
 	out, err := x.restore(ctx, messages)
 	if err != nil {
@@ -153,8 +153,8 @@ func (x *Archive) Restore(ctx context.Context, messages []*schema.Message) ([]*s
 	return out, nil
 }
 
-// restore goes down without a limit: a blob is named by its content, so none contains
-// itself.
+// restore recurses without a limit: the name of a blob is the hash of its content, so that
+// cycles are impossible.
 func (x *Archive) restore(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
 	var out []*schema.Message
 	for _, m := range messages {

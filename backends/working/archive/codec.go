@@ -21,31 +21,31 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// format is the version of what blobs hold. Raise it with every change that an older
-// reader would misread.
+// format is the version of the content of blobs. Raise it with every change that an older reader
+// would misread.
 const format = 1
 
-// errDamaged says that the bytes of a blob are not those that [Archive.Put] wrote, or that
-// a newer version wrote them. Other archives are not affected.
+// errDamaged says that the bytes of a blob differ from the bytes that [Archive.Put] wrote, or
+// that a newer version wrote them. Other archives still work.
 var errDamaged = errors.New("damaged")
 
-// saved is what a blob holds, as JSON.
+// saved is the content of a blob, as JSON.
 type saved struct {
 	Format   int            `json:"format"`
 	Messages []savedMessage `json:"messages"`
 }
 
-// savedMessage is a message with memory's marks beside it: the rest of Extra need not be
-// encodable.
+// savedMessage is a message with memory's marks beside it. The rest of Extra may be impossible
+// to encode, and stays out.
 type savedMessage struct {
 	*schema.Message
 	Marks map[string]string `json:"marks,omitempty"`
 }
 
-// codec writes JSON that is no longer than need be.
+// codec writes compact JSON.
 var codec = sonic.Config{SortMapKeys: true, ValidateString: true, CopyString: true}.Froze()
 
-// encode returns the bytes of a blob. They follow from the messages alone.
+// encode returns the bytes of a blob. They depend on the messages alone.
 func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 	s := saved{Format: format, Messages: make([]savedMessage, len(messages))}
 	parts := false
@@ -54,14 +54,14 @@ func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 			m = einox.Withheld(m)
 		}
 		marks := einox.Marks(m)
-		for key, mark := range marks { // some quote what was said
+		for key, mark := range marks { // some marks quote the conversation
 			marks[key] = x.clean(mark)
 		}
 		s.Messages[i] = savedMessage{Message: einox.Stored(m, x.clean), Marks: marks}
 		parts = parts || einox.HasParts(m)
 	}
 	data, err := codec.Marshal(&s)
-	if err == nil && parts { // the Extra of a part may be nested deeper than can be read
+	if err == nil && parts { // the Extra of a part may be nested deeper than the decoder goes
 		_, err = decode(data)
 	}
 	if err != nil {
@@ -70,7 +70,8 @@ func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 	return data, nil
 }
 
-// clean returns a text as it is stored. Unlike the log, archives truncate none.
+// clean returns a text in the stored form. Archives keep texts whole; the log truncates long
+// ones.
 func (x *Archive) clean(s string) string {
 	if s == "" {
 		return s
@@ -78,7 +79,7 @@ func (x *Archive) clean(s string) string {
 	return strings.ToValidUTF8(x.cfg.Redact(s), "\uFFFD")
 }
 
-// decode reads the bytes of a blob, whatever they are.
+// decode reads the bytes of a blob. It takes any bytes.
 func decode(data []byte) ([]*schema.Message, error) {
 	var s saved
 	switch err := codec.Unmarshal(data, &s); {
@@ -102,8 +103,7 @@ func decode(data []byte) ([]*schema.Message, error) {
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// idOf returns the id of a blob: it follows from the content, so that no content ever
-// replaces another.
+// idOf returns the id of a blob, a hash of its content: different contents have different ids.
 func idOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return idEncoding.EncodeToString(sum[:])[:idLength]
@@ -111,21 +111,21 @@ func idOf(data []byte) string {
 
 const (
 	blobPrefix = "a-"
-	blobFolder = "archive/" // what the names of our blobs begin with
+	blobFolder = "archive/" // the prefix of the names of our blobs
 	idLength   = 20         // of 5 bits each
 
-	wholeLog = 1e15 - 1 // more than any log has
+	wholeLog = 1e15 - 1 // more messages than any log has
 )
 
 // ref names an archive: a range of the log, or a blob.
 type ref struct {
-	from, upto int64  // of the log, inclusive; 0 for a blob
+	from, upto int64  // a range of the log, inclusive; 0 for a blob
 	blob       string // the blob's id, without its prefix
 }
 
 func (r ref) isLog() bool { return r.blob == "" }
 
-// String returns what [parseRef] reads.
+// String returns the form that [parseRef] reads.
 func (r ref) String() string {
 	if r.isLog() {
 		return einox.LogRef(r.from, r.upto)
@@ -133,8 +133,7 @@ func (r ref) String() string {
 	return blobPrefix + r.blob
 }
 
-// legal is what a reference looks like, in the one usual way to write it. There is nothing
-// else it may name: no path, no session, no user.
+// legal is the one usual form of a reference. It rules out paths, sessions and users.
 var legal = regexp.MustCompile(`^(?:log-([1-9]\d{0,14})(?:-([1-9]\d{0,14}))?|a-([a-z2-7]{20}))$`)
 
 // parseRef reads a reference as models copy it.

@@ -21,7 +21,7 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// What one search may bring, and how long lines are searched and shown.
+// Bounds of one search, and the lengths to which long lines are shown.
 const (
 	defaultMatches = 50
 	maxMatches     = 200
@@ -31,8 +31,8 @@ const (
 	maxAnswer      = 16 << 10 // bytes of text
 
 	showLine    = 400 // bytes of a line that matches
-	showBefore  = 100 // of that, before the match
-	showContext = 200 // bytes of a line beside it
+	showBefore  = 100 // of these, the bytes before the match
+	showContext = 200 // bytes of a line of context
 )
 
 // GrepRequest asks for the lines that a pattern matches.
@@ -42,51 +42,50 @@ type GrepRequest struct {
 	Pattern       string `json:"pattern" jsonschema:"the text to look for, within one line"`
 	Regexp        bool   `json:"regex,omitempty" jsonschema:"pattern is a regular expression in RE2 syntax"`
 	CaseSensitive bool   `json:"case_sensitive,omitempty" jsonschema:"upper and lower case differ"`
-	// Refs are the archives to search, at most 100, and what is archived within them.
+	// Refs are the archives to search, at most 100. The archives within them are searched too.
 	// Defaults to the whole log of the session, then all its blobs.
 	Refs []string `json:"archives,omitempty" jsonschema:"only these, such as log-12 or log-12-40"`
-	// Skip are names of tools whose calls and results are left out, but for a message that
-	// a ref names by itself: tools that search and read archives repeat what is in them,
-	// and what they are asked for. Optional.
+	// Skip names tools whose calls and results are left out: tools that search and read archives
+	// repeat their content and the queries. A message that a ref names by itself is searched all
+	// the same. Optional.
 	Skip    []string `json:"-"`
 	Context int      `json:"context_lines,omitempty" jsonschema:"lines to show before and after each match, at most 10"`
 	Limit   int      `json:"limit,omitempty" jsonschema:"the most matches, at most 200; 50 by default"`
 }
 
-// GrepResponse is what a search found, in the order of the archives.
+// GrepResponse is the result of a search, in the order of the archives.
 type GrepResponse struct {
 	Matches []Match `json:"matches"`
-	// More says that there is more than the limit or 16 KB of text. Name fewer archives or
-	// a narrower pattern.
+	// More says that matches beyond the limit or 16 KB of text were left out. Name fewer
+	// archives or a narrower pattern.
 	More     bool `json:"more,omitempty"`
-	Searched int  `json:"searched"` // messages that were searched, before More was known
-	// TimedOut says that the deadline came before everything was searched: there may be more.
+	Searched int  `json:"searched"` // messages that were searched until then
+	// TimedOut says that the deadline came before the end of the search: there may be more.
 	TimedOut bool `json:"timed_out,omitempty"`
-	// Unreadable are archives that were not named, and are damaged or gone.
+	// Unreadable are archives that are damaged or gone, apart from the named ones.
 	Unreadable []string `json:"unreadable,omitempty"`
 }
 
 // Match is a line that the pattern matches.
 type Match struct {
 	Ref    string   `json:"archive"` // the archive: "log-12" or "a-…"
-	Line   int      `json:"line"`    // where [Archive.Read] shows it in the text of Ref
-	Byte   int      `json:"byte"`    // where the match begins in the text of Ref
+	Line   int      `json:"line"`    // the number of the line in the text of Ref, for [Archive.Read]
+	Byte   int      `json:"byte"`    // the offset of the match in the text of Ref
 	Text   string   `json:"text"`    // the line, without its end
 	Before []string `json:"before,omitempty"`
 	After  []string `json:"after,omitempty"`
-	// Truncated says that the line is too long to be shown: Text is what surrounds the
-	// match. Other matches of such a line are matches of their own.
+	// Truncated says that the line is too long to be shown: Text is an excerpt around the match.
+	// Other matches of such a line are matches of their own.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// Grep searches archives as [Archive.Read] shows them. A message that is in the log and in
-// a blob is found once. The placeholder of one message is not searched, since that message
-// is; summaries are.
+// Grep searches the text of archives in the form that [Archive.Read] shows. A message that is
+// both in the log and in a blob is found once. The placeholder of a single message is skipped,
+// since that message itself is searched; summaries are searched.
 //
-// It returns ErrInvalid for a pattern that does not compile, or that matches the empty
-// text, and the errors of [Archive.Read] for archives that are named. The time that it
-// takes grows with the text, and ends with ctx: at a deadline with what was found until then,
-// if anything was searched.
+// It returns ErrInvalid for a pattern that does not compile, or that matches the empty text. For
+// named archives it returns the errors of [Archive.Read]. Its time grows with the text and ends
+// with ctx. At a deadline it returns the matches found so far, if anything was searched.
 func (x *Archive) Grep(ctx context.Context, req *GrepRequest) (*GrepResponse, error) {
 	if req == nil {
 		return nil, fmt.Errorf("searching archives: %w: no request", backends.ErrInvalid)
@@ -140,7 +139,7 @@ func (r *GrepRequest) compile() (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// errEnough ends a search that found all it may.
+// errEnough ends a search whose answer is full.
 var errEnough = errors.New("enough")
 
 // search is one call of Grep.
@@ -154,8 +153,8 @@ type search struct {
 	out  GrepResponse
 }
 
-// tolerate notes that an archive which the request does not name cannot be read: that does not keep the others
-// from being searched.
+// tolerate notes an unreadable archive that the request leaves unnamed, so that the search goes
+// on with the others.
 func (s *search) tolerate(id string, err error) error {
 	if errors.Is(err, backends.ErrNotFound) || errors.Is(err, backends.ErrInvalid) || errors.Is(err, errDamaged) {
 		s.out.Unreadable = append(s.out.Unreadable, id)
@@ -179,13 +178,14 @@ func (s *search) everything(ctx context.Context) error {
 	}, func(b store.BlobInfo) error {
 		id := blobPrefix + strings.TrimPrefix(b.Name, blobFolder)
 		if !legal.MatchString(id) {
-			return nil // not ours
+			return nil // of another program
 		}
 		return s.tolerate(id, s.each(ctx, id, false))
 	})
 }
 
-// each searches the messages of an archive, and if it was named those that they stand for.
+// each searches the messages of an archive. If the request names it, each also searches the
+// archives that its placeholders stand for.
 func (s *search) each(ctx context.Context, id string, named bool) error {
 	line, at := 1, 0 // where the message begins in a blob
 	return s.archive.documents(ctx, id, func(d *document) error {
@@ -207,8 +207,8 @@ func (s *search) each(ctx context.Context, id string, named bool) error {
 	})
 }
 
-// document searches one message, whose text begins where m says. single says that it was
-// named.
+// document searches one message; m says where its text begins. single says that the request
+// names it.
 func (s *search) document(ctx context.Context, d *document, said string, m Match, single bool) error {
 	s.out.Searched++
 	lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
@@ -243,19 +243,19 @@ func (s *search) document(ctx context.Context, d *document, said string, m Match
 	return ctx.Err()
 }
 
-// repeats reports whether d says only what others say that are searched.
+// repeats reports whether d only repeats messages that are searched themselves.
 func (s *search) repeats(d *document) bool {
 	return d.Role == schema.Tool && slices.Contains(s.req.Skip, d.ToolName) || einox.RefOf(d.Message) != "" && !einox.IsSummary(d.Message)
 }
 
-// calls reports whether a line is a call of a tool that is left out.
+// calls reports whether a line is a call of a skipped tool.
 func (s *search) calls(d *document, line string) bool {
 	return len(d.ToolCalls) > 0 && slices.ContainsFunc(s.req.Skip, func(tool string) bool {
 		return strings.HasPrefix(line, callPrefix+tool+"(")
 	})
 }
 
-// fresh reports whether no message that says the same was found before.
+// fresh reports whether d is the first found message with its content.
 func (s *search) fresh(d *document) bool {
 	same := document{alone: true, Message: einox.Unmark(d.Message)}
 	id := sha256.Sum256([]byte(string(d.Role) + d.ToolCallID + "\x00" + same.text()))
@@ -275,7 +275,8 @@ func (s *search) take(m Match) bool {
 	return true
 }
 
-// around returns what of a long line surrounds a match, and where it ends.
+// around returns an excerpt of a long line around a match, and the offset at which the excerpt
+// ends.
 func around(line string, start int) (string, int) {
 	from := text.RuneStart(line, max(0, start-showBefore))
 	to := text.RuneStart(line, min(len(line), from+showLine))

@@ -22,11 +22,11 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// How much a page holds.
+// Bounds of a page.
 const (
 	defaultLines = 200
-	defaultBytes = 6000     // about 1500 tokens of English: less than what compaction takes out again
-	maxBytes     = 64 << 10 // also of a page by lines
+	defaultBytes = 6000     // about 1500 tokens of English: small enough to survive compaction
+	maxBytes     = 64 << 10 // also the bound of a page by lines
 )
 
 // logPage is how many entries of the log are read at a time.
@@ -37,29 +37,28 @@ type ReadRequest struct {
 	// Ref is the archive. Required.
 	Ref string `json:"archive" jsonschema:"what a match or a message names, such as log-12, log-12-40 or a-…"`
 
-	// Line is the first line of the page, and Lines how many there are at most. Lines end with
-	// "\n" alone.
+	// Line is the first line of the page, and Lines is the most lines that it has. Only "\n"
+	// ends a line.
 	Line  int `json:"line,omitempty" jsonschema:"the first line, from 1 on"`
 	Lines int `json:"lines,omitempty" jsonschema:"how many lines at most; 200 by default"`
-	// Byte, if Line is 0, is where the page begins, from 0 on. In the midst of a character
-	// it begins with that character. Lines does not count then. With neither Line nor Byte
-	// nor Bytes the page begins with line 1.
+	// Byte is the offset at which the page begins, from 0 on, if Line is 0. In the midst of a
+	// character the page begins with that character. Lines does not count then. If Line, Byte
+	// and Bytes are all 0, the page begins with line 1.
 	Byte int `json:"byte,omitempty" jsonschema:"the first byte, in place of line"`
-	// Bytes is how many bytes the page has at most, also if it is one of lines; no less than
-	// one character.
+	// Bytes is the most bytes that the page has, also if it is one of lines. It always has at
+	// least one character.
 	Bytes int `json:"bytes,omitempty" jsonschema:"how many bytes at most, up to 65536; 6000 by default"`
 }
 
-// Page is a part of an archive's text. Pages that follow one another make up the whole
-// text without a gap.
+// Page is a part of an archive's text. Consecutive pages make up the whole text, gapless.
 type Page struct {
 	Ref  string `json:"archive"`
 	Text string `json:"text"` // with its line breaks
 
 	FirstLine int `json:"first_line"`
-	LastLine  int `json:"last_line"` // the lines, from 1 on, that Text has something of; LastLine is 0 in an empty archive
-	// NextLine is where to go on by line. It is 0 if nothing is left, or if Text ends in
-	// the midst of a line because that has more than Bytes: go on by NextByte.
+	LastLine  int `json:"last_line"` // 0 in an empty archive; Text touches FirstLine to LastLine, from 1 on
+	// NextLine is the line to continue with. It is 0 at the end of the archive. It is also 0 if
+	// Text ends within a line that has more than Bytes: continue with NextByte.
 	NextLine int `json:"next_line,omitempty"`
 	// Text is the bytes from Byte on and before NextByte.
 	Byte     int  `json:"byte"`
@@ -67,17 +66,17 @@ type Page struct {
 	More     bool `json:"more"` // something follows
 
 	TotalLines int `json:"total_lines"`
-	TotalBytes int `json:"total_bytes"` // of the whole
+	TotalBytes int `json:"total_bytes"` // size of the whole archive
 }
 
-// Read returns a page of the text of an archive. One message that is nothing but text has
-// that as its text, byte by byte. Otherwise each message begins with a line that says whose
-// it is, followed by its reasoning, text, media and tool calls.
+// Read returns a page of the text of an archive. For one message with only text, that text is
+// the archive's, byte by byte. Otherwise each message begins with a line that names its author,
+// followed by its reasoning, text, media and tool calls.
 //
-// It returns ErrNotFound for an archive that this session does not have, and ErrInvalid for
-// an id that is none, or a line or byte that is not there; the error says what is.
+// It returns ErrNotFound for an archive that this session lacks. It returns ErrInvalid for a
+// malformed id, and for a line or byte outside the text; the error gives the bounds.
 //
-// Each page reads the whole archive: of a long range of the log, name a part.
+// Each page reads the whole archive: name a part of a long range of the log.
 func (x *Archive) Read(ctx context.Context, req *ReadRequest) (*Page, error) {
 	if req == nil {
 		return nil, fmt.Errorf("reading an archive: %w: no request", backends.ErrInvalid)
@@ -132,8 +131,8 @@ func pageOf(s string, req ReadRequest) (*Page, error) {
 	return p, nil
 }
 
-// fitting returns where a page from start on ends that may not go beyond end: behind a
-// line, if it is one of lines and has a whole one, else behind a character, one at least.
+// fitting returns where a page from start to at most end should end. A page by lines ends behind
+// its last whole line, if it has one; any other page ends behind a character, at least one.
 func fitting(s string, start, end int, lines bool) int {
 	if i := strings.LastIndexByte(s[start:end], '\n'); lines && i >= 0 {
 		return start + i + 1
@@ -145,7 +144,7 @@ func fitting(s string, start, end int, lines bool) int {
 	return start + n
 }
 
-// lineStart returns where the line begins that n lines come before, or -1.
+// lineStart returns the offset behind the first n lines, or -1.
 func lineStart(s string, n int) int {
 	at := 0
 	for range n {
@@ -160,15 +159,15 @@ func lineStart(s string, n int) int {
 
 // document is one message of an archive.
 type document struct {
-	id    string // the archive by which it is read
-	label string // its place in there, for people
+	id    string // the id under which it is read
+	label string // its place in the archive, for people
 	when  time.Time
-	alone bool // the archive has no other
+	alone bool // it is the only message of the archive
 	*schema.Message
 }
 
-// documents goes through the messages of an archive until f fails. An archive that has none
-// is ErrNotFound.
+// documents calls f for each message of an archive until f fails. An empty archive is
+// ErrNotFound.
 func (x *Archive) documents(ctx context.Context, id string, f func(*document) error) error {
 	r, err := parseRef(id)
 	switch {
@@ -191,8 +190,8 @@ func (x *Archive) documents(ctx context.Context, id string, f func(*document) er
 	return err
 }
 
-// logged goes through the entries of a range of the log that say something. It ends where
-// the log ends.
+// logged calls f for the entries with content of a range of the log. It stops at the end of the
+// log.
 func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) error {
 	found := false
 	for after := r.from - 1; after < r.upto; after += logPage {
@@ -201,7 +200,7 @@ func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) er
 		if err != nil {
 			return fmt.Errorf("reading messages %d to %d of session %s: %w", after+1, end, x.key, err)
 		}
-		found = found || len(page) > 0 // entries that say nothing are there, too
+		found = found || len(page) > 0 // entries that say nothing count as found, too
 		for i := range page {
 			if einox.SaysNothing(page[i].Message.Message) {
 				continue
@@ -222,14 +221,14 @@ func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) er
 	return nil
 }
 
-// entry returns an entry of the log with the marks that say where it belongs.
+// entry returns an entry of the log with the marks of its place.
 func entry(e *store.Entry) *document {
 	m := einox.Logged(e.Message.Message, e.Seq, e.Turn, e.ID)
 	return &document{id: einox.LogRef(e.Seq, e.Seq), label: strconv.FormatInt(e.Seq, 10), when: e.Time, Message: m}
 }
 
-// text returns the text of a message: of one that is read alone its content, if that is all
-// there is; else whole lines, the first of which says whose it is.
+// text returns the text of a message. A message read alone that has only content gives just that
+// content. Otherwise it gives whole lines, and the first names the author.
 func (d *document) text() string {
 	if d.alone && d.ReasoningContent == "" && len(d.ToolCalls) == 0 && !einox.HasParts(d.Message) && einox.RefOf(d.Message) == "" {
 		return d.Content
@@ -270,8 +269,8 @@ func (d *document) header() string {
 	return joined("["+d.label+"]", string(d.Role), d.ToolName, d.Name, when, instead)
 }
 
-// mediaLine is like "[image https://… image/png]"; "" for a text. Data in place of an
-// address are measured, not shown: no text is in them.
+// mediaLine is like "[image https://… image/png]"; "" for a text. Embedded data are shown by
+// their size alone.
 func mediaLine(p *einox.Part) string {
 	if p.Media == "" {
 		return ""
@@ -286,7 +285,7 @@ func mediaLine(p *einox.Part) string {
 	return "[" + joined(p.Media, url, data, p.MIME, p.Name) + "]"
 }
 
-// joined joins the words that are not empty.
+// joined joins the non-empty words.
 func joined(words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }

@@ -21,10 +21,10 @@ const (
 	ReadWorkingMemory = "read_working_memory"
 )
 
-// Tools returns the tools by which an agent finds and reads again what left its context, in the
-// scope's session alone: grep_working_memory(pattern, regex, archives, context_lines, limit,
-// case_sensitive) and read_working_memory(archive, line, lines, byte, bytes). Errors become text
-// for the model. A setup without a Scope is ErrInvalid.
+// Tools returns the tools by which an agent searches and reads the messages that left its
+// context, in the scope's session alone. They are grep_working_memory(pattern, regex, archives,
+// context_lines, limit, case_sensitive) and read_working_memory(archive, line, lines, byte,
+// bytes). Errors become text for the model. A setup that lacks a Scope is ErrInvalid.
 func (a *Archives) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.BaseTool, error) {
 	k := &readTools{Kit: agenttool.Kit{ToolSetup: *setup}, archives: a, text: &english}
 	if k.Language == backends.Chinese {
@@ -79,10 +79,11 @@ func (k *readTools) grep(ctx context.Context, scope backends.Scope, a *grepArgum
 	return k.showMatches(a.Pattern, resp), nil
 }
 
-// aroundID is what models copy together with an id.
+// aroundID are characters that models copy together with an id.
 const aroundID = " \t\r\n\"'`<>[](),.;:"
 
-// refs returns the ids of a list, without what models copy around them; none for all.
+// refs returns the ids of a list, trimmed of characters that models copy around them; none for
+// all.
 func refs(ids []string) []string {
 	var out []string
 	for _, s := range ids {
@@ -97,7 +98,7 @@ func refs(ids []string) []string {
 	return out
 }
 
-// showMatches returns what the model reads of what a search found, and how to go on.
+// showMatches returns the answer of a search for the model, with a hint how to go on.
 func (k *readTools) showMatches(pattern string, resp *GrepResponse) string {
 	lines := []string{fmt.Sprintf(k.text.matches, len(resp.Matches), resp.Searched)}
 	if len(resp.Matches) == 0 {
@@ -119,8 +120,8 @@ func (k *readTools) showMatches(pattern string, resp *GrepResponse) string {
 	return strings.ToValidUTF8(strings.Join(lines, "\n"), "\uFFFD")
 }
 
-// snippets shows matches with what is around them, each line once, as "12: a match" and "13- a
-// line beside it", under the id of their message.
+// snippets shows matches with their context, each line once, as "12: a match" and "13- a line
+// beside it", under the id of their message.
 func (k *readTools) snippets(matches []Match) []string {
 	var lines []string
 	last := 0 // the line that was shown last
@@ -162,8 +163,7 @@ func (k *readTools) read(ctx context.Context, scope backends.Scope, a *readArgum
 	return k.showPage(page), nil
 }
 
-// request reads by byte where there is one: models fill in the first line for good
-// measure.
+// request reads by byte if Byte is above 0: models fill in the first line for good measure.
 func (a *readArguments) request() *ReadRequest {
 	r := &ReadRequest{Ref: strings.Trim(a.Archive, aroundID), Line: int(a.Line), Lines: int(a.Lines), Byte: int(a.Byte), Bytes: int(a.Bytes)}
 	switch {
@@ -175,8 +175,7 @@ func (a *readArguments) request() *ReadRequest {
 	return r
 }
 
-// showPage puts the page between a line that says what it is, and one that says
-// how to go on.
+// showPage puts the page between a line that describes it and a line that says how to go on.
 func (k *readTools) showPage(p *Page) string {
 	head := fmt.Sprintf(k.text.page, p.Ref, p.FirstLine, p.LastLine, p.TotalLines, p.Byte, p.NextByte-1, p.TotalBytes)
 	foot := fmt.Sprintf(k.text.endOfArchive, p.Ref)

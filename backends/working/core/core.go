@@ -33,36 +33,34 @@ const (
 	maxDescription = 1000 // runes
 )
 
-// Block is the definition of one block. It is part of the configuration, and the agent
-// cannot change it.
+// Block is the definition of one block. It is part of the configuration, which the agent only
+// reads.
 type Block struct {
 	// Name has letters a to z, digits and underscores, at most 64, and is unique.
 	// Required.
 	Name string
-	// Description says what belongs into the block, for the model; at most 1000 runes.
+	// Description tells the model which facts belong into the block; at most 1000 runes.
 	// Optional.
 	Description string
-	// Owner says whose the block is: callers who share the owner share the text. It
-	// is backends.PartitionUser (with every agent and in every session),
-	// backends.PartitionAgent (whoever the agent talks to: nothing about a user belongs
-	// there), backends.PartitionWorkspace or [OwnerSession]. Optional. Defaults to the
-	// user.
+	// Owner is the kind of owner: callers who share the owner share the text. It is
+	// backends.PartitionUser (with every agent and in every session), backends.PartitionAgent
+	// (one text for all users: keep facts about a user out of it), backends.PartitionWorkspace
+	// or [OwnerSession]. Optional. Defaults to the user.
 	Owner backends.PartitionKind
 	// Limit is the most runes that the text may have, at most 100000. Optional. Defaults
 	// to 2000.
 	Limit int
-	// Initial is the text of a block that has not been written yet. Optional.
+	// Initial is the text of a block until its first write. Optional.
 	Initial string
-	// ReadOnly blocks are shown to the agent, who cannot edit them; Set still can.
+	// ReadOnly blocks are shown to the agent, and only Set changes them.
 	ReadOnly bool
-	// View returns what a block of a user shows, in the place of a text of its own: such a
-	// block is ReadOnly, and nothing sets it. It has at most Limit runes, after which it is
-	// truncated. Optional.
+	// View returns the text that a user's block shows instead of a stored one. Such a block is
+	// ReadOnly, and Set refuses it too. The text is truncated to Limit runes. Optional.
 	View func(ctx context.Context, s backends.Scope) (string, error)
 }
 
-// complete fills in the defaults and returns ErrInvalid for what cannot be beside the
-// others.
+// complete fills in the defaults. It returns ErrInvalid for a block that is illegal or that
+// clashes with the others.
 func (b *Block) complete(others []Block) error {
 	b.Owner = cmp.Or(b.Owner, backends.PartitionUser)
 	b.Limit, b.ReadOnly = cmp.Or(b.Limit, defaultLimit), b.ReadOnly || b.View != nil
@@ -90,12 +88,12 @@ func (b *Block) complete(others []Block) error {
 	return fmt.Errorf("core: block %q: %w: %s", b.Name, backends.ErrInvalid, fault)
 }
 
-// Config says which blocks there are and where they are kept. It is copied by [New].
+// Config lists the blocks and says where they are kept. [New] copies it.
 type Config struct {
 	Records store.Records // Required. Stays the caller's.
 
-	// Blocks are shown in this order. Required: 1 to 64. A block that is left out later is
-	// no longer shown, and keeps its text in the store.
+	// Blocks are shown in this order. Required: 1 to 64. A block that is later left out
+	// disappears from the prompt and keeps its text in the store.
 	Blocks []Block
 
 	// Tools says that the agent has core_memory_append and core_memory_replace (see
@@ -103,23 +101,23 @@ type Config struct {
 	// false.
 	Tools bool
 
-	// Redact takes out of a text what must not be stored, before an edit is made with it.
-	// It must be safe for concurrent use. Optional. Defaults to redact.Text.
+	// Redact removes secrets from a text before an edit is made with it. It must be safe for
+	// concurrent use. Optional. Defaults to redact.Text.
 	Redact func(text string) string
 
 	Language backends.Language // Optional. Of the fixed texts of Message; LanguageAuto is English.
 	Clock    backends.Clock    // Optional. Defaults to backends.SystemClock.
 }
 
-// Blocks reads and edits core blocks. It is immutable and safe for concurrent use; one
-// serves any number of users, agents and sessions. It holds nothing that has to be closed.
+// Blocks reads and edits core blocks. It is immutable and safe for concurrent use; one value
+// serves any number of users, agents and sessions. There is nothing to close.
 type Blocks struct {
 	config Config
 	text   *phrases
 }
 
-// New returns the blocks of a configuration, or ErrInvalid for one that lacks the records,
-// has no block or too many, a name twice, or a block that cannot be.
+// New returns the blocks of a configuration. It returns ErrInvalid where the records are
+// missing, the number of blocks is out of bounds, a name occurs twice, or a block is illegal.
 func New(cfg *Config) (*Blocks, error) {
 	switch {
 	case cfg == nil || cfg.Records == nil:
@@ -142,8 +140,8 @@ func New(cfg *Config) (*Blocks, error) {
 	return b, nil
 }
 
-// OpenBlocks implements [store.BlocksConfig], with d where c itself leaves a field open. The
-// blocks live where the sessions do, unless c has Records.
+// OpenBlocks implements [store.BlocksConfig]. Fields that c leaves open come from d. The blocks
+// live in the store of the sessions, unless c has Records.
 func (c *Config) OpenBlocks(d *store.Common, editable bool) (store.Blocks, error) {
 	own := *c
 	if own.Records == nil {
@@ -162,17 +160,17 @@ func (c *Config) OpenBlocks(d *store.Common, editable bool) (store.Blocks, error
 // Blocks returns the definitions in the configured order, with their defaults.
 func (b *Blocks) Blocks() []Block { return slices.Clone(b.config.Blocks) }
 
-// place is where a block's text is for one scope.
+// place says where the text of a block is stored for one scope.
 type place struct {
 	partition backends.Partition
 	id        string // of the record
 }
 
-// placeOf returns where the scope's text of a block is, and the scope that it belongs to. A
-// scope that does not name the owner is ErrNoScope.
+// placeOf returns where the scope's text of a block is, and the scope that owns it. A scope that
+// lacks the owner is ErrNoScope.
 //
-// No two blocks share an id: a name has no slash, and the session's id, which may have any,
-// comes last. The longest has 334 bytes.
+// Ids are unique: names have no slash, and the session's id, which may have some, comes last.
+// The longest id has 334 bytes.
 func placeOf(b *Block, s backends.Scope) (at place, owner backends.Scope, err error) {
 	owner.Namespace = s.Namespace
 	at.id = "core/" + string(b.Owner) + "/" + b.Name
@@ -201,7 +199,7 @@ func placeOf(b *Block, s backends.Scope) (at place, owner backends.Scope, err er
 	return at, owner, err
 }
 
-// named returns the scope trimmed, or ErrNoScope for one that can own nothing.
+// named returns the scope trimmed, or ErrNoScope where user, agent and workspace are all empty.
 func named(s backends.Scope) (backends.Scope, error) {
 	s, err := s.Normalize()
 	if err == nil && s.UserID == "" && s.AgentID == "" && s.Workspace == "" {
@@ -234,20 +232,20 @@ func (b *Blocks) find(name string, s backends.Scope) (t target, err error) {
 	return t, err
 }
 
-// Value is a block and what it holds for one scope. It is the caller's own.
+// Value is a block with its text for one scope. It is the caller's own.
 type Value struct {
 	Block   Block
 	Text    string
-	Shown   string    // Text as models are shown it: see the package comment
+	Shown   string    // Text as models see it: see the package comment
 	Size    int       // of Text, in runes
-	Version int64     // what Set expects; 0: not written yet, and Text is its Initial
+	Version int64     // the version that Set expects; 0: still unwritten, and Text is its Initial
 	Updated time.Time // zero where Version is 0
 
 	// Replayed says that the edit's idempotency key was known: nothing was done now.
 	Replayed bool
 }
 
-// valueOf returns what a block holds by its record; nil: not written yet.
+// valueOf returns the value of a block from its record; nil stands for a block still unwritten.
 func valueOf(b *Block, r *store.Record) *Value {
 	v := &Value{Block: *b, Text: b.Initial}
 	if r != nil {
@@ -257,11 +255,11 @@ func valueOf(b *Block, r *store.Record) *Value {
 	return v
 }
 
-// Get returns what the blocks hold for a scope, in the configured order. Blocks whose owner
-// the scope does not name are left out; those not written yet have their Initial. It
-// takes one read of each partition: at most three.
+// Get returns the texts of the blocks for a scope, in the configured order. It leaves out blocks
+// whose owner the scope lacks; blocks still unwritten have their Initial. It reads each
+// partition once: at most three reads.
 //
-// A scope without user, agent and workspace is ErrNoScope.
+// A scope that names neither a user, an agent nor a workspace is ErrNoScope.
 func (b *Blocks) Get(ctx context.Context, s backends.Scope) (values []Value, err error) {
 	defer wrap(&err)
 	if s, err = named(s); err != nil {
@@ -298,8 +296,9 @@ func (b *Blocks) Get(ctx context.Context, s backends.Scope) (values []Value, err
 	return values, nil
 }
 
-// Record returns the record of a block as it is, and the most runes that it may have, for who
-// writes it together with others. One that was not written yet has Version 0 and its Initial.
+// Record returns the record of a block as it is stored, and the most runes that its text may
+// have. It serves callers that write the block together with other records. A block still
+// unwritten has Version 0 and its Initial.
 func (b *Blocks) Record(ctx context.Context, s backends.Scope, name string) (r *store.Record, limit int, err error) {
 	defer wrap(&err)
 	t, err := b.find(name, s)
@@ -320,7 +319,7 @@ func wrap(err *error) {
 	}
 }
 
-// records reads the places that hold something, each partition once.
+// records returns the stored records of the places. It reads each partition once.
 func (b *Blocks) records(ctx context.Context, places ...place) (map[place]*store.Record, error) {
 	ids := map[backends.Partition][]string{}
 	for _, at := range places {
@@ -342,9 +341,9 @@ func (b *Blocks) records(ctx context.Context, places ...place) (map[place]*store
 	return held, nil
 }
 
-// History returns what happened to a block of the scope, oldest first: who changed it,
-// when, and the texts before and after. Nothing happened to a block that was never
-// written. It still answers for the blocks of a session that were deleted.
+// History returns the changes of a block of the scope, oldest first: who changed it, when, and
+// the texts before and after. A block still unwritten has an empty history. Blocks of a deleted
+// session keep theirs.
 func (b *Blocks) History(ctx context.Context, s backends.Scope, name string) (events []backends.Event, err error) {
 	defer wrap(&err)
 	t, err := b.find(name, s)
@@ -357,11 +356,10 @@ func (b *Blocks) History(ctx context.Context, s backends.Scope, name string) (ev
 	return events, nil
 }
 
-// DeleteSession removes what the configured blocks of the scope's session hold, in one
-// write. Their history still answers. It is for the end of a session: blocks of other owners
-// stay.
+// DeleteSession removes the texts of the session's configured blocks in one write. Their history
+// still answers. It is for the end of a session: blocks of other owners stay.
 //
-// A scope without a session, or without a user and an agent, is ErrNoScope.
+// A scope that lacks the session, or both user and agent, is ErrNoScope.
 func (b *Blocks) DeleteSession(ctx context.Context, s backends.Scope) (err error) {
 	defer wrap(&err)
 	if s, err = named(s); err != nil {

@@ -18,31 +18,30 @@
 //
 // # Blocks and owners
 //
-// A [Block] is configured: its name, whose it is, how long it may be. What it holds
-// is stored, one record of kind [backends.KindCore] in the partition of its owner,
-// with a history that says who changed it. A search never finds it; package mem0
-// neither changes nor removes it one by one, and dumps and erases it with the rest.
+// A [Block] is configuration: its name, its owner, its limit. Its text is stored as one record
+// of kind [backends.KindCore] in the partition of its owner, with a history that says who
+// changed it. Searches leave these records out. Package mem0 dumps and erases them with the
+// rest; it refuses to change or remove a single one.
 //
-// Partitions keep owners apart: no call reaches the block of another user, agent,
-// workspace or session. A block of an agent is the same for all who talk to that
-// agent.
+// Partitions keep owners apart: a call reaches only the blocks of the users, agents, workspaces
+// and sessions that its scope names. An agent's block is the same for everybody who talks to
+// that agent.
 //
-// A block with a View shows what follows from elsewhere, as a profile does
-// (profile.Profile.Block), and nobody edits it.
+// A block with a View shows a text that follows from elsewhere, as a profile does
+// (profile.Profile.Block). Such a block takes no edits.
 //
 // # Edits
 //
-// [Blocks.Append] and [Blocks.Replace] are the agent's, [Blocks.Set] is the program's. Each
-// is a compare-and-swap of the record, and the agent's are made again on top of what another
-// process wrote meanwhile: two agents on one block lose nothing, and a replacement whose old
-// text is gone says so. An edit that would make a block longer than its limit changes
-// nothing; one that makes a text shorter which is too long already, because the limit was
-// lowered, is carried out.
+// [Blocks.Append] and [Blocks.Replace] are for the agent, [Blocks.Set] is for the program. Each
+// is a compare-and-swap of the record. After a conflict the agent's edits are retried on top of
+// the newer text: two agents that edit one block keep both edits. A replacement whose old text
+// is gone returns an error. An edit that would exceed the block's limit is refused, and the text
+// stays as it is. Where a lowered limit made a text too long, an edit that shortens it is
+// accepted.
 //
-// # What models see
+// # Prompts
 //
-// [Blocks.Message] shows the blocks between tags. Angle brackets in a text are
-// escaped, and characters that show nothing are left out, so that no text can close
-// its tag; the stored text stays as it was written. Replace takes old texts in
-// either form.
+// [Blocks.Message] shows the blocks between tags. It escapes the angle brackets of a text and
+// drops invisible characters, so that a text stays within its tag. The stored text keeps both.
+// Replace takes old texts in either form.
 package core

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	actorAgent  = "agent" // of an edit whose scope names no agent
+	actorAgent  = "agent" // the author of an edit whose scope lacks an agent
 	roleAgent   = "assistant"
 	actorCaller = "caller" // the program itself
 
-	// maxAttempts bounds how often an edit is retried that another one overtook. One of them
-	// succeeds each time: among 64 that never stop, an edit comes to this with a probability
-	// of (63/64)^1000, 1e-7.
+	// maxAttempts bounds the retries of an edit after conflicts. In each round one of the
+	// competing edits succeeds. Among 64 writers that edit all the time, an edit loses this
+	// often with a probability of (63/64)^1000, 1e-7.
 	maxAttempts = 1000
 )
 
@@ -31,29 +31,28 @@ const (
 type Edit struct {
 	Scope backends.Scope // Required.
 	Block string         // Required. Its name.
-	Old   string         // Replace: required. As the block holds it, or as models are shown it; occurs exactly once.
+	Old   string         // Replace: required. The stored form or the shown one; occurs exactly once.
 	Text  string         // Append: required, put on a line of its own. Replace, Set: optional, empty deletes.
 
-	// Version is for Set, that of the Value that was read, store.MustNotExist where the
-	// block was never written. Optional. 0 overwrites.
+	// Version is for Set: the Version of the Value that was read, or store.MustNotExist for a
+	// block still unwritten. Optional. 0 overwrites.
 	Version int64
-	// IdempotencyKey makes a repeated call harmless that was carried out: it changes nothing
-	// and returns the block as it is. Optional. Defaults to none.
+	// IdempotencyKey makes repeated calls harmless: a repeated call changes nothing and returns
+	// the block as it is. Optional. Defaults to none.
 	IdempotencyKey string
-	// Confirm is asked with the block before and after the edit; its no is ErrDeclined.
-	// Optional.
+	// Confirm gets the block before and after the edit; a refusal is ErrDeclined. Optional.
 	Confirm backends.Confirm
 }
 
-// MatchError is returned, as backends.ErrInvalid, by Replace when the old text does not
-// occur exactly once. Nothing was changed.
+// MatchError is the error of Replace for an old text that occurs zero times or several times. It
+// comes as backends.ErrInvalid, and the block is unchanged.
 type MatchError struct {
 	Block string
 	Count int    // how often the old text occurs
-	Shown string // what the block holds, as models are shown it
+	Shown string // the text of the block, as models see it
 }
 
-// Error says what to do now.
+// Error says how to correct the call.
 func (e *MatchError) Error() string {
 	what := "copy the text exactly as the block shows it now"
 	if e.Count > 0 {
@@ -62,12 +61,12 @@ func (e *MatchError) Error() string {
 	return fmt.Sprintf("block %q: the old text occurs %d times in it, and has to occur once: %s; nothing was changed", e.Block, e.Count, what)
 }
 
-// Append adds a text to a block as the agent, and returns the block after it. What others
-// write at the same time stays: the edit is made again on top of it.
+// Append adds a text to a block as the agent, and returns the block after it. After a conflict
+// the edit is made again on top of the newer text, so that concurrent edits are kept.
 //
-// It returns ErrInvalid where there is no room, for a blank text and for a read-only
-// block, ErrNotFound for a name that is not configured, and ErrNoScope when the
-// scope does not name the block's owner.
+// It returns ErrInvalid for a blank text, for a read-only block, and for a text that would
+// exceed the limit. A name outside the configuration is ErrNotFound. A scope that lacks the
+// block's owner is ErrNoScope.
 func (b *Blocks) Append(ctx context.Context, e *Edit) (*Value, error) {
 	return b.edit(ctx, *e, roleAgent, func(before string) (string, error) {
 		added := strings.TrimLeft(strings.TrimRight(b.clean(e.Text), " \t\n"), "\n")
@@ -81,8 +80,8 @@ func (b *Blocks) Append(ctx context.Context, e *Edit) (*Value, error) {
 	})
 }
 
-// Replace puts Text in the place of Old as the agent, and returns the block after it. It
-// returns a [MatchError] when Old does not occur exactly once, and what Append returns.
+// Replace replaces Old by Text as the agent, and returns the block after it. It returns a
+// [MatchError] unless Old occurs exactly once, and otherwise the errors of Append.
 func (b *Blocks) Replace(ctx context.Context, e *Edit) (*Value, error) {
 	old := show(breaks(e.Old))
 	return b.edit(ctx, *e, roleAgent, func(before string) (string, error) {
@@ -97,17 +96,17 @@ func (b *Blocks) Replace(ctx context.Context, e *Edit) (*Value, error) {
 	})
 }
 
-// Set gives a block a text as the program, read-only or not, and returns it. Its limit
-// holds here too. It returns ErrConflict if the block was written since its Version was
+// Set writes the text of a block as the program, read-only or not, and returns the block. The
+// limit holds here too. It returns ErrConflict if the block was written since its Version was
 // read.
 func (b *Blocks) Set(ctx context.Context, e *Edit) (*Value, error) {
 	return b.edit(ctx, *e, "", func(string) (string, error) { return b.clean(e.Text), nil })
 }
 
-// change makes a block's next text of the one before.
+// change derives a block's next text from the one before.
 type change func(before string) (string, error)
 
-// edit carries out an edit by the agent, or by the program if there is no role.
+// edit carries out an edit by the agent, or by the program if role is empty.
 func (b *Blocks) edit(ctx context.Context, e Edit, role string, f change) (v *Value, err error) {
 	defer wrap(&err)
 	defer work.Recover("a function of the program's", &err)
@@ -135,8 +134,8 @@ func (b *Blocks) edit(ctx context.Context, e Edit, role string, f change) (v *Va
 	}
 }
 
-// attempt makes the edit on what the block holds now. It returns ErrConflict if that
-// changed meanwhile.
+// attempt makes the edit on the present text of the block. It returns ErrConflict if another
+// write came in between.
 func (b *Blocks) attempt(ctx context.Context, t *target, e *Edit, role string, f change) (*Value, error) {
 	held, err := b.records(ctx, t.place)
 	if err != nil {
@@ -152,7 +151,7 @@ func (b *Blocks) attempt(ctx context.Context, t *target, e *Edit, role string, f
 	}
 	size := utf8.RuneCountInString(text)
 	switch {
-	case size > t.Limit && size >= v.Size: // what is too long already may become shorter
+	case size > t.Limit && size >= v.Size: // a text that is too long already may become shorter
 		return nil, fmt.Errorf("block %q: %w: the edit would make it %d characters long, its limit is %d, and it holds %d now: "+
 			"shorten or replace what it holds first; nothing was changed", t.Name, backends.ErrInvalid, size, t.Limit, v.Size)
 	case text == v.Text && v.Version != 0:
@@ -191,16 +190,17 @@ func (b *Blocks) record(t *target, role, text string) *store.Record {
 	}}
 }
 
-// clean returns a text as blocks hold it: redacted, with \n for line breaks.
+// clean returns a text in the stored form: redacted, with \n for line breaks.
 func (b *Blocks) clean(s string) string {
 	return strings.ToValidUTF8(b.config.Redact(breaks(s)), "\uFFFD")
 }
 
-// breaks returns a text as blocks hold it, with \n for line breaks.
+// breaks returns a text with \n for line breaks.
 func breaks(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// occurrences returns the bytes of text that models are shown as part, and how often these occur,
-// also where one overlaps another: which of them is meant, is unknown too.
+// occurrences finds the places in text that models see as part. It returns the bytes of the
+// first and the number of places. Overlapping places count too, since they leave the choice open
+// as well.
 func occurrences(text, part string) (from, to, n int) {
 	for i, r := range text {
 		if visible(r) == "" {

@@ -19,7 +19,7 @@ import (
 
 // phrases are all texts of one language.
 type phrases struct {
-	about string // what the message is
+	about string // says what the message is for
 	tools string // how an agent that has the tools edits
 }
 
@@ -34,13 +34,12 @@ var texts = map[backends.Language]*phrases{
 	},
 }
 
-// Message returns the blocks of a scope as one message for a prompt, with the user's role
-// and marked as memory's own, or nil where the scope names the owner of none. A block that is
-// empty and that the agent cannot edit is left out. The message is the same, byte for byte, as
-// long as the blocks hold the same, so that a provider's prompt cache keeps what comes before the
-// next change. It is the caller's own.
-//
-// A scope without user, agent and workspace is ErrNoScope.
+// Message returns the blocks of a scope as one message for a prompt. It has the user's role and
+// is marked as memory's own. Blocks whose owner the scope lacks, and empty read-only blocks, are
+// left out; where none remains, the message is nil. The message stays the same, byte for byte,
+// until a block changes, so that a provider's prompt cache keeps everything before it. It is the
+// caller's own.
+// A scope that names neither a user, an agent nor a workspace is ErrNoScope.
 func (b *Blocks) Message(ctx context.Context, s backends.Scope) (*schema.Message, error) {
 	values, err := b.Get(ctx, s)
 	values = slices.DeleteFunc(values, func(v Value) bool { return v.Block.ReadOnly && v.Shown == "" })
@@ -53,7 +52,8 @@ func (b *Blocks) Message(ctx context.Context, s backends.Scope) (*schema.Message
 	return m, nil
 }
 
-// render puts the blocks between tags that nothing in them can close.
+// render puts the blocks between tags. Their texts are escaped, so that each stays within its
+// tag.
 func (b *Blocks) render(values []Value) string {
 	var out strings.Builder
 	out.WriteString("<core_memory>\n" + b.text.about + "\n")
@@ -80,10 +80,9 @@ func (b *Blocks) render(values []Value) string {
 	return out.String()
 }
 
-// show makes the text of a block safe to show: line breaks stay, and nothing in it can close
-// the tag around it or open another one. Angle brackets, and what looks like them, are
-// escaped as in HTML; other spaces become plain ones; control characters and what shows
-// nothing (zero width, text direction, tags) are left out.
+// show makes the text of a block safe to show: line breaks stay, and tags in it are harmless. It
+// escapes angle brackets and their lookalikes as HTML does. Other spaces become plain ones. It
+// drops control characters and invisible ones (zero width, text direction, tags).
 func show(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -93,7 +92,7 @@ func show(s string) string {
 	return b.String()
 }
 
-// visible returns what a character is shown as.
+// visible returns the form in which a character is shown.
 func visible(r rune) string {
 	switch {
 	case r == '\n' || r == '\t', r >= ' ' && r <= '~' && r != '<' && r != '>': // nearly all

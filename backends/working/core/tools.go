@@ -24,11 +24,11 @@ const (
 	CoreMemoryReplace = "core_memory_replace"
 )
 
-// Tools returns the tools by which an agent edits the blocks that are not read-only, within
-// their limits: core_memory_append(block, text) and core_memory_replace(block, old_text,
-// new_text); none where all blocks are read-only. Make the blocks with Config.Tools, so that the
-// prompt names these. A call that a resumed run repeats changes nothing twice. Errors become text
-// for the model. A setup without a Scope is ErrInvalid.
+// Tools returns the tools by which an agent edits the writable blocks within their limits:
+// core_memory_append(block, text) and core_memory_replace(block, old_text, new_text). It returns
+// none where all blocks are read-only. Set Config.Tools for the blocks, so that the prompt names
+// the tools. A call that a resumed run repeats is carried out once. Errors become text for the
+// model. A setup that lacks a Scope is ErrInvalid.
 func (b *Blocks) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.BaseTool, error) {
 	k := &editTools{Kit: agenttool.Kit{ToolSetup: *setup}, blocks: b, toolTexts: &english}
 	if k.Language == backends.Chinese {
@@ -83,11 +83,10 @@ type appendArguments struct {
 type replaceArguments struct {
 	Block   string  `json:"block" alias:"label,name" jsonschema:"required"`
 	OldText string  `json:"old_text" alias:"old_content" jsonschema:"required"`
-	NewText *string `json:"new_text" alias:"new_content" jsonschema:"required"` // a pointer, so that an empty text is none that is missing
+	NewText *string `json:"new_text" alias:"new_content" jsonschema:"required"` // a pointer, to tell an empty text from a missing one
 }
 
-// block returns the name of the block that is meant, or refuses one that there is not, or
-// that is read-only.
+// block returns the name of the block that p means. It refuses unknown and read-only blocks.
 func (k *editTools) block(p string) (string, error) {
 	name := strings.ToLower(strings.Trim(p, " \t\r\n\"'`<>[]"))
 	if !slices.Contains(k.editable, name) {
@@ -104,7 +103,7 @@ func (k *editTools) replaceInBlock(ctx context.Context, scope backends.Scope, a 
 	return k.edit(ctx, CoreMemoryReplace, k.blocks.Replace, &Edit{Scope: scope, Block: a.Block, Old: a.OldText, Text: *a.NewText}, k.toolTexts.replaced)
 }
 
-// edit makes one edit, and returns what the model reads of it, which begins with done.
+// edit makes one edit and returns the answer for the model, which begins with done.
 func (k *editTools) edit(ctx context.Context, tool string, do func(context.Context, *Edit) (*Value, error), r *Edit, done string) (string, error) {
 	var err error
 	if r.Block, err = k.block(r.Block); err != nil {
@@ -125,7 +124,7 @@ func (k *editTools) edit(ctx context.Context, tool string, do func(context.Conte
 	return fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.toolTexts.holds, v.Size, v.Block.Limit, max(0, v.Block.Limit-v.Size)) + k.heldText(v.Shown), nil
 }
 
-// heldText shows what a block holds, on lines of its own.
+// heldText shows the text of a block, on lines of its own.
 func (k *editTools) heldText(shown string) string {
 	if shown == "" {
 		return "\n" + k.toolTexts.empty
