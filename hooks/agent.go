@@ -20,12 +20,11 @@ import (
 // them, the note before the model's first call of a turn, the recording of the turn
 // as the model answers, and of how its tools' calls went.
 //
-// Inside a run of [Hooks.WrapRunner] it leaves the note and the recording to the
-// runner. In an agent that another agent calls as a tool it recalls and never
-// records: the words there are a model's. What the user said is on its way to the log
-// before the model is called, so that it is kept if that fails. A turn that ends without
-// a last answer of the model (a tool that returns directly, an error) stays open in the
-// log, and is learnt from once working.Config.OpenTurn is over.
+// Inside a run of [Hooks.WrapRunner] it leaves the note and the recording to the runner. In an
+// agent that another agent calls as a tool it recalls and skips the record: a model wrote the words
+// there. The user's words are on their way to the log before the model is called, and survive its
+// failure. A turn whose last message is no answer of the model (a tool that returns directly, an
+// error) stays open in the log. It is learnt from once working.Config.OpenTurn is over.
 //
 // One value may serve many agents. An agent that lists it twice, or lists two middlewares
 // that share the name of a tool or of the note, fails its first run with ErrInvalid.
@@ -42,9 +41,9 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 	return m
 }
 
-// beforeChatModel runs before every call of the model, under the lock of the
-// agent's state (trap T4). An error would fail the run (trap T19): the only one is
-// that the context does not fit the window.
+// beforeChatModel runs before every call of the model, under the lock of the agent's state (trap
+// T4). An error would fail the run (trap T19): it returns one only for a context that exceeds the
+// window.
 func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
 	var err error
 	s.Messages, err = h.prepare(detach(ctx), withoutBlankSystem(s.Messages), true)
@@ -58,10 +57,10 @@ func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState)
 	return err
 }
 
-// afterChatModel runs after every answer of the model. It appends nothing to the
-// state and takes nothing away (traps T9, T10). Where a system message carries the turn,
-// the answer is counted, before another middleware can replace it. A call that a model prints
-// which is not wrapped becomes one: its text was shown before.
+// afterChatModel runs after every answer of the model. It leaves the length of the state as it is
+// (traps T9, T10). A turn that a system message carries is counted here, before another middleware
+// can replace the answer. A call that an unwrapped model prints becomes a real one: its text was
+// shown before.
 func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
 	h.guard(ctx, StageRecord, func() {
 		if s == nil || len(s.Messages) == 0 {
@@ -85,10 +84,10 @@ func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) 
 	return nil
 }
 
-// prepare is on_reply before a call of a model: recall, in a wrapped run put back the
-// note, and fit the window. With keep set, what the turn has come to is written before
-// anything of it is replaced, here or by another middleware, so that the log gets the
-// originals: that is right where the messages that come back are those that are recorded.
+// prepare is on_reply before a call of a model: it recalls, or puts the note of a wrapped run back,
+// and fits the window. With keep set, it first writes the turn so far, so that the log gets the
+// originals before this or another middleware replaces them. keep is right where the returned
+// messages are the ones to be recorded.
 func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, keep bool) ([]*schema.Message, error) {
 	out := messages
 	h.guard(ctx, StageSearch, func() {
@@ -104,8 +103,8 @@ func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, keep bo
 	return h.fitting(ctx, out)
 }
 
-// restoreNote puts the note of a wrapped run back where it vanished: a sub-agent builds
-// its own messages, a summary replaced the history. A run that is resumed searches again.
+// restoreNote puts the note of a wrapped run back where it vanished: a sub-agent builds its own
+// messages, a summary replaced the history. A resumed run searches again.
 func (h *Hooks) restoreNote(ctx context.Context, r *run, messages []*schema.Message) []*schema.Message {
 	r.offerScope(ctx)
 	messages = einox.Unfold(messages)

@@ -23,9 +23,9 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-// Config says what is remembered, where, and how an agent meets it: every setting
-// stands here once. Package middleware builds of it what it names and calls [New].
-// Backend alone is required. It is copied on entry.
+// Config says what is remembered, where, and how an agent meets it. It holds every setting once.
+// Package middleware builds the parts that it names and calls [New]. Backend alone is required. It
+// is copied on entry.
 type Config struct {
 	// Backend learns and finds. It stays the caller's: Close leaves it open.
 	// Required.
@@ -33,31 +33,30 @@ type Config struct {
 
 	Mode modes.Mode // Optional. Who is in charge of memory. Defaults to modes.Both.
 
-	// Scope fills those parts of a run's scope that neither its context nor its
-	// session values give: for a program with one user, all of them. Optional.
-	// Defaults to none: a run whose scope names no user or workspace has no memory.
+	// Scope fills the parts of a run's scope that its context and its session values leave open:
+	// for a program with one user, all of them. Optional. Defaults to none: a run whose scope names
+	// no user or workspace has no memory.
 	Scope backends.Scope
-	// AgentMemory gives a run whose scope names an agent and no user the agent's own memory,
-	// which all such runs share: for agents that work for nobody in particular. Optional.
-	// Defaults to false: where a user's id is missing, nothing is remembered.
+	// AgentMemory gives a run whose scope names an agent and no user the agent's own memory, which
+	// all such runs share: for agents that serve everybody alike. Optional. Defaults to false: a
+	// run without a user's id keeps no memory.
 	AgentMemory bool
 
-	// TopK is how many memories a note has, at most, and those of searches that set no number,
-	// as of search_memory (there at most 50). Optional. Defaults to as many as fit into
-	// NoteTokens for a note, and to 10 for the others; at most 1000.
+	// TopK is the most memories of a note, and of a search that sets no number, such as
+	// search_memory (there at most 50). Optional. Defaults to as many as fit into NoteTokens for a
+	// note, and to 10 for the others; at most 1000.
 	TopK int
-	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note
-	// is empty, and so are the answers of search_memory and of the retriever. Beside it
-	// memories of half of that are shown. Optional. Defaults to 0.10, which hardly loses an
-	// answer on LoCoMo (see the curve in examples/bench); below 0 everything found is shown,
-	// which is what has a word of the question, or a vector nearer than usual.
+	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note, the
+	// answer of search_memory and the retriever's are empty. Beside such a memory, others of half
+	// that score are shown. Optional. Defaults to 0.10, which hardly loses an answer on LoCoMo (see
+	// the curve in examples/bench). Below 0 everything found is shown: each memory with a word of
+	// the question, or with a vector nearer than usual.
 	Threshold          float64
 	ScopeSearchByAgent *bool         // Optional. Where the scope names an agent, find only what that agent learnt. Defaults to true.
 	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; below 0 without limit.
 
-	// AwaitWrite ends a reply only when its turn is learnt from. Optional.
-	// Defaults to false: the turn is on its way to the log, and learnt from in the
-	// background.
+	// AwaitWrite ends a reply only when its turn is learnt from. Optional. Defaults to false: the
+	// turn is on its way to the log, and is learnt from in the background.
 	AwaitWrite bool
 
 	NoteTokens  int    // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
@@ -65,46 +64,46 @@ type Config struct {
 	NoteName    string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
 
 	// Note makes the note a message of its own. Optional. Defaults to nil: the note stands inside
-	// the user's message, before the user's words, where it is sent to the model. Every chat
-	// template takes that; some refuse two user messages in a row, or a name. The log, the history
-	// and searches have the user's words alone.
+	// the user's message that the model gets, before the user's words. Every chat template takes
+	// that; some refuse two user messages in a row, or a name. The log, the history and searches
+	// have the user's words alone.
 	Note *NoteMessage
 
 	// ToolNames has other names for the tools of long-term memory, by their own, such as
-	// "search_memory": "recall": for an agent that has a tool of that name, or two
-	// memories. A name is of 1 to 64 letters, digits, "_" and "-". Optional.
+	// "search_memory": "recall". It serves an agent that has a tool of that name, or two memories.
+	// A name has 1 to 64 letters, digits, "_" and "-". Optional.
 	ToolNames  map[string]string
 	UpdateTool bool // Optional. Give the agent update_memory too. Needs a backend that is a backends.Manager.
 	DeleteTool bool // Optional. Give the agent delete_memory too. Needs a backend that is a backends.Manager.
-	// ForgetTool gives the agent forget_memory too, which erases what a user wants forgotten, for
-	// good. Needs a backend that is a backends.Manager. Optional. Defaults to whether Confirm is
-	// set, with such a backend.
+	// ForgetTool gives the agent forget_memory too, which erases for good the memories that a user
+	// wants forgotten. Needs a backend that is a backends.Manager. Optional. Defaults to true if
+	// Confirm is set and the backend is a Manager, else to false.
 	ForgetTool bool
 
-	// Confirm is asked before the agent changes or deletes what is known, by update_memory,
-	// delete_memory, the core_memory tools, or an add_memory that supersedes something, and
-	// before learning retracts anything: the backend's own Confirm is not asked then. By a
-	// tool it may interrupt the run, see [backends.Confirm]; learning is in the background,
-	// and repeated after an error. Optional. Defaults to none: tools change at once, and
-	// learning as the backend's Confirm says.
+	// Confirm is asked before the agent changes or deletes a memory, by update_memory,
+	// delete_memory, the core_memory tools, or an add_memory that supersedes something. It is also
+	// asked before learning retracts anything, instead of the backend's own Confirm. In a tool it
+	// may interrupt the run, see [backends.Confirm]. Learning runs in the background and is
+	// repeated after an error. Optional. Defaults to none: tools change at once, and learning asks
+	// the backend's Confirm.
 	Confirm backends.Confirm
 
-	// RecordTool says of which tools a backend that is a [backends.ToolRecorder], as
-	// reme's is, learns how calls go: in runs whose scope names a workspace. Optional.
-	// Defaults to all but memory's own and those by which agents hand over.
+	// RecordTool says which tools a [backends.ToolRecorder] such as reme's learns from, in runs
+	// whose scope names a workspace: it learns how their calls go. Optional. Defaults to all but
+	// memory's own and the ones by which agents hand over.
 	RecordTool func(tool string) bool
 
 	// Learn says which messages of users, assistants and tools may be remembered; false is as
-	// [Private], such as for the results of a tool, by ToolName. It may be asked about a
-	// message more than once, must not change it, and must be quick and safe for concurrent
-	// use. Optional. Defaults to all. Whatever it says, what a user asks not to be
-	// remembered ("Don't remember this", "别记住") is not, nor is the rest of that turn.
+	// [Private], such as for the results of a tool, by ToolName. It may be asked about a message
+	// more than once, must leave it unchanged, and must be quick and safe for concurrent use.
+	// Optional. Defaults to all. A user's own request ("Don't remember this", "别记住") prevails over
+	// its answer: that message and the rest of its turn stay private.
 	Learn func(ctx context.Context, m *schema.Message) bool
 
-	// Location is the zone of the days and times in notes and in what tools return, for whom no
-	// zone of their own is known: by the session value "time_zone" of a run, or by the metadata
-	// "time_zone" of a standing memory, each a name such as "Asia/Shanghai". Optional. Defaults to
-	// time.UTC: a server's own zone is rarely that of its users.
+	// Location is the zone of the days and times in notes and in the results of tools, for a person
+	// whose own zone is unknown. A run names that by its session value "time_zone", a standing
+	// memory by its metadata "time_zone", each as "Asia/Shanghai". Optional. Defaults to time.UTC:
+	// a server's own zone is rarely that of its users.
 	Location *time.Location
 
 	// Language of the built-in texts. Optional. Defaults to backends.LanguageAuto: the
@@ -115,25 +114,23 @@ type Config struct {
 	// it has a method Sessions() store.Sessions, as mem0's has.
 	Sessions store.Sessions
 
-	// Working says when turns are learnt from. Its Sessions, Backend, OnError,
-	// Clock and IDs are filled from this Config where they are unset. Where the mode
-	// learns nothing from turns, its Backend does not count. Optional.
-	// Defaults to those of package working.
+	// Working says when turns are learnt from. Its Sessions, Backend, OnError, Clock and IDs are
+	// filled from this Config where they are unset. A mode that learns nothing from turns ignores
+	// its Backend. Optional. Defaults to the values of package working.
 	Working *working.Config
 
 	// Redact changes texts before the log, the archives of Window and the blocks of Core store
-	// them, unless those have a Redact of their own; the backend has one of its own. A run goes
-	// on with what was said, and a later one is shown what is stored. It must be safe for
-	// concurrent use. Optional. Defaults to redact.Text, which replaces keys and passwords;
-	// redact.None keeps everything.
+	// them, unless those have a Redact of their own; the backend has one of its own. A run goes on
+	// with the original words; a later run reads the stored ones. It must be safe for concurrent
+	// use. Optional. Defaults to redact.Text, which replaces keys and passwords; redact.None keeps
+	// everything.
 	Redact func(string) string
 
-	// Window gives the agent working memory: with a session in its scope a run needs
-	// the new message alone, every context is made to fit the model's window, and
-	// the agent reads what left it by grep_working_memory and read_working_memory,
-	// whatever the mode. Its Budget.Window is required; its Sessions, Redact,
-	// StoreTimeout (by SearchTimeout), Language, Core and OnError are filled from this
-	// Config where they are unset. Optional. Defaults to none.
+	// Window gives the agent working memory, whatever the mode. With a session in its scope a run
+	// needs the new message alone. Every context is made to fit the model's window. The agent reads
+	// text that left it by grep_working_memory and read_working_memory. Its Budget.Window is
+	// required; its Sessions, Redact, StoreTimeout (by SearchTimeout), Language, Core and OnError
+	// are filled from this Config where they are unset. Optional. Defaults to none.
 	Window store.WindowConfig // a *window.Config
 
 	// Core gives the agent blocks that are always in its prompt, and the tools
@@ -142,20 +139,20 @@ type Config struct {
 	// unset. Needs Window. Optional. Defaults to none.
 	Core store.BlocksConfig // a *core.Config
 
-	// Reflect tidies memory in the background: see reflection.Schedule. All of it is
-	// optional here: this Config fills Backend, and Blocks where its Block names one of Core's. Needs a mode that records turns. Optional. Defaults to none.
+	// Reflect tidies memory in the background: see reflection.Schedule. All of it is optional here:
+	// this Config fills Backend, and Blocks where its Block names one of Core's. Needs a mode that
+	// records turns. Optional. Defaults to none.
 	Reflect store.ReflectionConfig // a *reflection.Schedule
 
-	// OnError is called with every failure of memory and its stage: one of the
-	// constants of this package, of packages working and window, or the name that a
-	// memory tool has. None of them reaches the agent. It runs in the goroutine that failed
-	// and must be safe for concurrent use. Optional. Failures are logged by slog in any
-	// case.
+	// OnError is called with every failure of memory and its stage: one of the constants of this
+	// package, of packages working and window, or the name that a memory tool has. All of them stay
+	// hidden from the agent. It runs in the goroutine that failed and must be safe for concurrent
+	// use. Optional. Failures are logged by slog in any case.
 	OnError func(ctx context.Context, stage string, err error)
 
-	// OnNote is called with what each reply was shown of memory, also where that is nothing, before
-	// the model is; a search that failed goes to OnError alone. OnLearned is called with what was
-	// learnt from turns, in this process. They must be quick, and safe for concurrent use. Optional.
+	// OnNote is called before the model with the note of each reply, an empty one too; a search
+	// that failed goes to OnError alone. OnLearned is called with the memories learnt from turns,
+	// in this process. Both must be quick, and safe for concurrent use. Optional.
 	OnNote    func(ctx context.Context, n Note)
 	OnLearned func(ctx context.Context, learnt *backends.AddResponse)
 
@@ -165,7 +162,7 @@ type Config struct {
 	instructions string // the section of the system prompt about the tools, without braces
 }
 
-// NoteMessage is how a note looks that is a message of its own, with the name Config.NoteName.
+// NoteMessage is the form of a note that is a message of its own, with the name Config.NoteName.
 type NoteMessage struct {
 	Role   schema.RoleType // Optional. User or System. Defaults to User.
 	Behind bool            // Optional. Behind the user's message instead of before it. Defaults to false.
@@ -175,17 +172,16 @@ type NoteMessage struct {
 // working.StageAppend, StageConsolidate and StageSweep, window.StageCompact and
 // StageSummary, and the names of the tools, such as toolkit.SearchMemory.
 const (
-	StageScope   = "scope"   // nothing says whose memory it is: there is none for this reply
-	StageZone    = "zone"    // a person's time zone is unknown here: times are those of Config.Location
+	StageScope   = "scope"   // a reply whose scope names neither a user nor a workspace: it goes on without memory
+	StageZone    = "zone"    // a person's time zone is unknown here: times are in Config.Location
 	StageSearch  = "search"  // the reply goes on without memories
-	StageReply   = "reply"   // the model refused a request for what memory added, and answered one without it
-	StageHistory = "history" // the reply goes on without what was said before
-	StageRecord  = "record"  // a turn, or how a tool's call went, could not be recorded
-	StageReflect = "reflect" // memory could not be tidied
+	StageReply   = "reply"   // the model refused a request for something that memory added, and answered one without it
+	StageHistory = "history" // the reply goes on without its session's earlier messages
+	StageRecord  = "record"  // a turn, or the outcome of a tool's call, missed the log
+	StageReflect = "reflect" // tidying memory failed
 )
 
-// WithDefaults returns a copy of c that is complete, or backends.ErrInvalid with what
-// is wrong and how to repair it.
+// WithDefaults returns a complete copy of c, or backends.ErrInvalid with the fault and its repair.
 func (c *Config) WithDefaults() (*Config, error) {
 	if c == nil || c.Backend == nil {
 		return nil, fmt.Errorf("no Config.Backend: %w: pass what mem0.New returns, or a type of your own", backends.ErrInvalid)
@@ -218,7 +214,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 	return &d, d.validate()
 }
 
-// validate checks what has its defaults.
+// validate checks the settings that WithDefaults has filled.
 func (c *Config) validate() error {
 	switch {
 	case c.TopK < 0 || c.TopK > 1000:

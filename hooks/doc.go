@@ -1,11 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hooks lets memory into agents built on Eino. It has three hooks:
-// on_reply recalls before a reply and records after it, on_system_prompt adds
-// instructions for its memory tools, list_tools gives the agent those tools. Which of them
-// act is a matter of [Config].Mode; package middleware builds what a configuration
-// names, puts these hooks around it, and is what programs use.
+// Package hooks lets memory into agents built on Eino. It has three hooks: on_reply recalls before
+// a reply and records after it, on_system_prompt adds instructions for its memory tools, list_tools
+// gives the agent those tools. [Config].Mode decides which of them act. Programs use package
+// middleware, which builds the parts that a configuration names and puts these hooks around it.
 //
 // # Where each hook attaches
 //
@@ -28,35 +27,32 @@
 //
 // # Turns
 //
-// A turn is what a user says and all that answers it. In the input of a run it is
-// the user messages behind the last answer; to them comes what the agents say and
-// what their tools return. Notes, system messages, transfers between agents and
-// what an agent inside a tool says do not belong to it. Where the input
-// asks nothing (it ends with an answer or a tool's result) nothing is searched and
-// nothing is recorded.
+// A turn is a user's words and everything that answers them. In the input of a run it is the user
+// messages behind the last answer. The words of the agents and the results of their tools join it.
+// Notes, system messages, transfers between agents and the words of an agent inside a tool stay
+// outside. An input that ends with an answer or a tool's result asks nothing: it is neither
+// searched for nor recorded.
 //
-// A turn that failed or was interrupted is written to the log as well, not marked
-// as done, so that nothing that was said is lost. A resumed run completes the turn
-// that was interrupted, under the same id.
+// A turn that failed or was interrupted goes to the log as well, still open, so that its words are
+// kept. A resumed run completes the interrupted turn, under the same id.
 //
-// A wrapped run carries its turn. Everywhere else it is found again from the messages:
-// each has the turn's id and its place in the turn in schema.Message.Extra, as plain
-// strings, which survive a checkpoint.
+// A wrapped run carries its turn. Everywhere else the messages lead back to it: each has the turn's
+// id and its place in the turn in schema.Message.Extra. They are plain strings, which survive a
+// checkpoint.
 //
 // # The note
 //
-// What the search found is shown to the model in one message named "memory" in
-// front of the user's: what day it is, what always applies of the user, and fenced, a
-// bullet each, the memories that the question needs, within a budget of tokens. It is marked in schema.Message.Extra; it is never recorded, and the note
-// of a former turn is taken out of the input.
+// The model reads the result of the search in one message named "memory" in front of the user's:
+// the day, the standing memories of the user, and the memories that the question needs. Those are
+// fenced, a bullet each, within a budget of tokens. A mark in schema.Message.Extra keeps the note
+// out of the log, and takes the note of a former turn out of the input.
 //
 // # The window
 //
-// With Config.Window, a turn that begins with nothing but what the user says now
-// gets what the session holds in front of it. Before each call of a model what the
-// turn has come to is written to the log, and the context is made to fit. The turn
-// is in the log when its run ends, so that the next one finds it there. Its id is
-// carried by the system message, in case that another middleware summarises all
+// Config.Window serves a turn that begins with the user's new words alone: it puts the session's
+// messages in front of them. Before each call of a model the log gets the turn so far, and the
+// context is made to fit. The turn is in the log when its run ends, so that the next one finds it
+// there. The system message carries the turn's id, in case another middleware summarises everything
 // else away.
 //
 // # Whose memory
@@ -66,37 +62,37 @@
 //
 // # Models that print calls
 //
-// Small models, and servers that do not know how a model calls tools, print calls into the text
-// of an answer. A call of a memory tool becomes one, and its text leaves the log. Where
-// [Hooks.WrapModel] or the handler stands around the model, or [Hooks.WrapRunner] around the run,
-// nobody sees it; a stream is held back only from where such a call may begin. An agent of
-// Eino before 0.9 whose model is not wrapped makes the call of the first such answer in a turn,
-// and shows it. A second answer that prints calls shows that the model cannot call tools. It is
-// asked again without those of memory, and offered none from then on, in this process: what is
-// known is still shown to it, and learnt. Under modes.AgentControl tools are all there is: the
-// calls of one answer in each turn are made. Config.OnError is told once. What a model prints of
-// other tools is the program's matter. What it thinks aloud, in think tags, is never stored.
+// Small models, and servers that lack a parser for a model's tool calls, print calls into the text
+// of an answer. A printed call of a memory tool becomes a real one, and its text leaves the log.
+// [Hooks.WrapModel] or the handler around the model, or [Hooks.WrapRunner] around the run, hides it
+// from people: a stream waits only from the place where such a call may begin. An agent of Eino
+// before 0.9 whose model is unwrapped makes the call of the first such answer in a turn, and shows
+// it.
 //
-// # What is not remembered
+// A second answer that prints calls shows that the model cannot call tools. It is asked again
+// without memory's tools, and offered none from then on, in this process. Notes and learning go on.
+// Under modes.AgentControl the tools are the only way to memory: the calls of one answer in each
+// turn are made. Config.OnError is told once. Printed calls of other tools are the program's
+// matter. Text in think tags stays out of the store.
 //
-// Messages are private that [Private] marks, that Config.Learn refuses, that a user asks not
-// to remember, and all that is said under [backends.Incognito]; and in a turn what an agent
-// or a tool says behind one of them. Each carries a mark, by which the log, open turns and
-// archives keep a placeholder of it, summaries and learning nothing.
+// # Private messages
+//
+// A message is private if [Private] marks it, if Config.Learn refuses it, if a user asks to leave
+// it out, or if it is said under [backends.Incognito]. So are the answers of agents and tools
+// behind it in the same turn. Each carries a mark. The log, open turns and archives keep a
+// placeholder for it; summaries and learning skip it.
 //
 // # Failures
 //
-// Memory never breaks a reply, except that a context which does not fit
-// Config.Window is not sent. Failures go to Config.OnError with their stage and
-// to slog: a scope that is missing ([StageScope]), a search that failed or took
-// longer than Config.SearchTimeout ([StageSearch]), a session that could not be
-// loaded ([StageHistory]), a turn or a tool's call that could not be written
-// ([StageRecord]) or learnt from ([working.StageConsolidate]).
+// Memory breaks a reply in one case alone: a context that exceeds Config.Window stays unsent.
+// Failures go to Config.OnError with their stage and to slog: a missing scope ([StageScope]), a
+// search that failed or took longer than Config.SearchTimeout ([StageSearch]), a session that
+// failed to load ([StageHistory]), a turn or a tool's call that failed to reach the log
+// ([StageRecord]), a turn that could not be learnt from ([working.StageConsolidate]).
 //
 // # Caveats
 //
-// Concurrent runs of one ChatModelAgent race inside Eino 0.7; build an agent for
-// each run, and share the Hooks. In a tree whose agents carry AgentMiddleware
-// without a wrapped runner, each agent records its part as a turn of its own, and
-// nothing where it runs a second time in the same run: wrap the runner there.
+// Concurrent runs of one ChatModelAgent race inside Eino 0.7: build an agent for each run, and
+// share the Hooks. Wrap the runner of a tree whose agents carry AgentMiddleware: else each agent
+// records its part as a turn of its own, and skips its second part in the same run.
 package hooks

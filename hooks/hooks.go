@@ -21,19 +21,19 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-// Hooks is the memory of agents, at the points where Eino lets it in. One value
-// serves any number of agents, runs and users, and is safe for concurrent use:
-// what belongs to one run lives in the run's context and messages.
+// Hooks is the memory of agents, at the points where Eino lets it in. One value serves any number
+// of agents, runs and users, and is safe for concurrent use: the state of one run lives in that
+// run's context and messages.
 type Hooks struct {
 	cfg       *Config
 	plan      modes.Plan
-	log       *working.Memory // nil: nothing is recorded
+	log       *working.Memory // nil: turns are discarded
 	window    backends.Window // nil: contexts stay as they are
 	tools     []tool.BaseTool
 	toolNames []string
-	recorder  backends.ToolRecorder // nil: nothing is learnt from calls of tools
+	recorder  backends.ToolRecorder // nil: calls of tools teach memory nothing
 	circuit   *fault.Breaker        // of the store where turns are logged
-	ended     func(backends.Scope)  // nil: nobody asks when turns end
+	ended     func(backends.Scope)  // nil: the end of a turn interests nobody
 	badZone   atomic.Value          // the name of a zone that was reported last
 
 	mu       sync.Mutex
@@ -42,10 +42,10 @@ type Hooks struct {
 	toolless map[string]bool // the models that refused tools
 }
 
-// New returns hooks for a configuration, and for what package middleware builds of it:
-// the log to which turns go; the window that contexts fit; the tools
-// that agents get, which must resolve their scope at call time. Each of them may be nil;
-// then there is none. It returns backends.ErrInvalid for a configuration that cannot work.
+// New returns hooks for a configuration and for the parts that package middleware builds of it: the
+// log of turns, the window that contexts fit, and the tools that agents get, which must resolve
+// their scope at call time. Each of them may be nil, which leaves it out. New returns
+// backends.ErrInvalid for a configuration that cannot work.
 func New(ctx context.Context, cfg *Config, log *working.Memory, w backends.Window, tools []tool.BaseTool) (*Hooks, error) {
 	c, err := cfg.WithDefaults()
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/einomem/einomem/internal/fault"
 )
 
-// A turn belongs to the life of its user's partition in which it began (see [store.Begin]):
-// once the user is forgotten, nothing of it is written any more. The messages of the turn
-// carry the life, so that it is known after a checkpoint, and in another process.
+// A turn belongs to the life of its user's partition in which it began (see [store.Begin]).
+// Forgetting the user ends that life, and with it every later write of the turn. The messages of
+// the turn carry the life past a checkpoint, and into another process.
 
 // beginLife looks up the life that a turn begins in. It runs beside the search. A store that
-// does not answer in time is asked again once the turn is written, but for one that hangs: it
-// is probed beside the replies, which do without it until it answers.
+// answers too late is asked again once the turn is written. A store that hangs is probed beside the
+// replies, which do without it until it answers.
 func (h *Hooks) beginLife(ctx context.Context, s backends.Scope) (wait func() string) {
 	p, err := s.Speaker()
 	if err != nil || h.cfg.Sessions == nil {
@@ -59,13 +59,13 @@ func (h *Hooks) life(ctx context.Context, p backends.Partition) string {
 	return life
 }
 
-// hangs returns why the store is left alone, nil while it is not.
+// hangs returns the reason why the store is left alone, or nil.
 func (h *Hooks) hangs() error {
 	_, err := h.circuit.Open()
 	return err
 }
 
-// alive returns ctx for what belongs to the turn.
+// alive returns ctx for the writes of the turn.
 func (t *turn) alive(ctx context.Context) context.Context {
 	p, err := t.scope.Speaker()
 	if err != nil || t.id == "" {
@@ -74,8 +74,8 @@ func (t *turn) alive(ctx context.Context) context.Context {
 	return store.WithLife(ctx, p, t.life)
 }
 
-// aliveBy returns ctx for what belongs to the turn that messages end with, unless it is
-// known already.
+// aliveBy returns ctx for the writes of the turn that messages end with; a life that ctx holds
+// already stays.
 func (h *Hooks) aliveBy(ctx context.Context, s backends.Scope, messages []*schema.Message) context.Context {
 	p, err := s.Speaker()
 	if err != nil || store.Began(ctx, p) != "" {
@@ -84,7 +84,7 @@ func (h *Hooks) aliveBy(ctx context.Context, s backends.Scope, messages []*schem
 	return store.WithLife(ctx, p, h.find(messages).life)
 }
 
-// BeginTool returns ctx for what a memory tool writes: it belongs to the turn in which the
+// BeginTool returns ctx for the writes of a memory tool: they belong to the turn in which the
 // agent's model called the tool.
 func (h *Hooks) BeginTool(ctx context.Context, s backends.Scope) context.Context {
 	return h.aliveBy(ctx, s, adkx.Messages(ctx))

@@ -19,9 +19,9 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// Tools is the list_tools hook: the tools that an agent gets, which are those of the mode,
-// none under modes.StaticControl, and those of Config.Window. [Hooks.AgentMiddleware] has
-// them; this is for agents that take no middleware. The slice is the caller's own.
+// Tools is the list_tools hook: the agent's tools, from the mode (none under modes.StaticControl)
+// and from Config.Window. [Hooks.AgentMiddleware] has them; Tools serves agents that take no
+// middleware. The slice is the caller's own.
 func (h *Hooks) Tools(context.Context) ([]tool.BaseTool, error) {
 	return slices.Clip(slices.Clone(h.tools)), nil
 }
@@ -42,20 +42,20 @@ func namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, error) {
 	return names, nil
 }
 
-// othersThan returns the filter of the tools whose calls are learnt from: all but
-// memory's own, and those by which agents hand over.
+// othersThan returns the filter of the tools whose calls are learnt from: all but memory's own and
+// the ones by which agents hand over.
 func othersThan(own []string) func(string) bool {
 	left := append([]string{adk.TransferToAgentToolName, exitTool}, own...)
 	return func(name string) bool { return !slices.Contains(left, name) }
 }
 
-// attach returns the hook before every call of the model for one entry of an agent's
-// middlewares. It fails the run if the agent lists the entry twice, or another one that has
-// the same tools or writes the same note: Eino lists such tools twice, and calls one of them.
+// attach returns the hook before every call of the model for one entry of an agent's middlewares.
+// It fails the run if the agent lists the entry twice, or another one that has the same tools or
+// writes the same note: Eino lists such tools twice, and calls one of them.
 //
-// Eino gives the state of one call of a model to each entry in turn. Each signs the question
-// that is to be answered with the state and itself, so that those behind it see it. An agent
-// that another one calls as a tool may be given signed messages, and is not looked at.
+// Eino gives the state of one call of a model to each entry in turn. Each signs the open question
+// with the state and itself, for the entries behind it to see. An agent that another one calls as a
+// tool may get signed messages, and is exempt from the check.
 func (h *Hooks) attach() func(context.Context, *adk.ChatModelAgentState) error {
 	names, entry := h.toolNames, backends.NewID()
 	if h.plan.Search {

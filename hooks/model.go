@@ -16,16 +16,17 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// WrapModel returns m with memory around each call: with Config.Window every context that m
-// is given is made to fit, or refused with a compaction.OverError; a call of a memory tool
-// that m prints as text is made; a request that is refused for what memory added is repeated
-// without it. It is for agents that take no middleware, for graphs, and for agents of Eino before
-// 0.9 beside [Hooks.AgentMiddleware], which has no place around a model.
+// WrapModel returns m with memory around each call. With Config.Window every context of m is made
+// to fit, or refused with a compaction.OverError. A call of a memory tool that m prints as text is
+// made. A request that is refused for something that memory added is repeated without it. WrapModel
+// serves agents that take no middleware, graphs, and agents of Eino before 0.9 beside
+// [Hooks.AgentMiddleware], which has no place around a model.
 //
-// What it is given stays as it is, so that each call compacts anew; a summary is
-// made once, because the compactor remembers it.
+// Its input stays as it is, so that each call compacts anew. A summary is made once, because the
+// compactor remembers it.
 //
-// A model that prints a second call is offered no memory tools from then on, in the process,
+// A model that prints a second call loses the memory tools for the rest of the process, except
+// under modes.AgentControl. Config.OnError is told.
 // but under modes.AgentControl. Config.OnError is told.
 func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatModel {
 	if h.window == nil && len(h.tools) == 0 && !h.plan.Search {
@@ -40,9 +41,8 @@ func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatMod
 	return einox.AroundModel(m, nil, around)
 }
 
-// ModelWrapper returns what [Hooks.WrapModel] puts around a model for handlers of newer Eino
-// releases, which are given a model in each call, and the tools that it is offered. Call it
-// once for each agent.
+// ModelWrapper returns the wrapping of [Hooks.WrapModel] for handlers of newer Eino releases, which
+// pass a model and its tools to each call. Call it once for each agent.
 func (h *Hooks) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel {
 	around := h.around("handler " + backends.NewID())
 	return func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel {
@@ -50,7 +50,7 @@ func (h *Hooks) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolI
 	}
 }
 
-// around is what stands around the calls of a model of this process.
+// around returns the wrapping of a model's calls, for a model of this process.
 func (h *Hooks) around(model string) *einox.Around {
 	return &einox.Around{Name: "Remembering", Call: func(ctx context.Context, c *einox.ModelCall) (_ *einox.ModelAnswer, err error) {
 		if c.Messages, err = h.fitting(ctx, c.Messages); err != nil {
@@ -96,8 +96,8 @@ func (h *Hooks) callModel(ctx context.Context, c *einox.ModelCall, model string)
 	return &einox.ModelAnswer{Message: out}, err
 }
 
-// withoutTools returns a call that offers no memory tools, and does not speak of them: a model
-// that sees what it printed before prints it again.
+// withoutTools returns a call that neither offers nor mentions memory tools. It drops printed calls
+// too: a model that sees its own printed call repeats it.
 func (h *Hooks) withoutTools(c *einox.ModelCall) *einox.ModelCall {
 	out := *c
 	out.Options = append(out.Options, model.WithTools(slices.DeleteFunc(slices.Clone(c.Offered()), h.isOwn)))
