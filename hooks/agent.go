@@ -23,8 +23,8 @@ import (
 // Inside a run of [Hooks.WrapRunner] it leaves the note and the recording to the runner. In an
 // agent that another agent calls as a tool it recalls and skips the record: a model wrote the words
 // there. The user's words are on their way to the log before the model is called, and survive its
-// failure. A turn whose last message is no answer of the model (a tool that returns directly, an
-// error) stays open in the log. It is learnt from once working.Config.OpenTurn is over.
+// failure. A turn that ends early (by a tool that returns directly, or by an error) stays open in
+// the log. It is learnt from once working.Config.OpenTurn is over.
 //
 // One value may serve many agents. An agent that lists it twice, or lists two middlewares
 // that share the name of a tool or of the note, fails its first run with ErrInvalid.

@@ -31,7 +31,7 @@ type Config struct {
 	// Required.
 	Backend backends.Backend
 
-	Mode modes.Mode // Optional. Who is in charge of memory. Defaults to modes.Both.
+	Mode modes.Mode // Optional. The program, the agent or both are in charge of memory. Defaults to modes.Both.
 
 	// Scope fills the parts of a run's scope that its context and its session values leave open:
 	// for a program with one user, all of them. Optional. Defaults to none: a run whose scope names
@@ -52,15 +52,15 @@ type Config struct {
 	// the curve in examples/bench). Below 0 everything found is shown: each memory with a word of
 	// the question, or with a vector nearer than usual.
 	Threshold          float64
-	ScopeSearchByAgent *bool         // Optional. Where the scope names an agent, find only what that agent learnt. Defaults to true.
-	SearchTimeout      time.Duration // Optional. How long the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; below 0 without limit.
+	ScopeSearchByAgent *bool         // Optional. If the scope names an agent, a search finds only the memories of that agent. Defaults to true.
+	SearchTimeout      time.Duration // Optional. The time that the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; unlimited below 0.
 
 	// AwaitWrite ends a reply only when its turn is learnt from. Optional. Defaults to false: the
 	// turn is on its way to the log, and is learnt from in the background.
 	AwaitWrite bool
 
 	NoteTokens  int    // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
-	WholeTokens int    // Optional. A memory that takes at most so many estimated tokens is shown whole, whatever is asked. Defaults to 300; below 0 it never is.
+	WholeTokens int    // Optional. If all memories of a scope take at most so many estimated tokens, a note has them all, whatever the question. Defaults to 300; below 0 a note is always a selection.
 	NoteName    string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
 
 	// Note makes the note a message of its own. Optional. Defaults to nil: the note stands inside
@@ -159,7 +159,7 @@ type Config struct {
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 
-	instructions string // the section of the system prompt about the tools, without braces
+	instructions string // the section of the system prompt about the tools, free of braces
 }
 
 // NoteMessage is the form of a note that is a message of its own, with the name Config.NoteName.
@@ -172,11 +172,11 @@ type NoteMessage struct {
 // working.StageAppend, StageConsolidate and StageSweep, window.StageCompact and
 // StageSummary, and the names of the tools, such as toolkit.SearchMemory.
 const (
-	StageScope   = "scope"   // a reply whose scope names neither a user nor a workspace: it goes on without memory
+	StageScope   = "scope"   // the scope of a reply names neither a user nor a workspace: it goes on without memory
 	StageZone    = "zone"    // a person's time zone is unknown here: times are in Config.Location
 	StageSearch  = "search"  // the reply goes on without memories
-	StageReply   = "reply"   // the model refused a request for something that memory added, and answered one without it
-	StageHistory = "history" // the reply goes on without its session's earlier messages
+	StageReply   = "reply"   // the model refused a request for something that memory added, and answered the plain one
+	StageHistory = "history" // the reply goes on, and its session's earlier messages are missing
 	StageRecord  = "record"  // a turn, or the outcome of a tool's call, missed the log
 	StageReflect = "reflect" // tidying memory failed
 )

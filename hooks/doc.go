@@ -30,8 +30,8 @@
 // A turn is a user's words and everything that answers them. In the input of a run it is the user
 // messages behind the last answer. The words of the agents and the results of their tools join it.
 // Notes, system messages, transfers between agents and the words of an agent inside a tool stay
-// outside. An input that ends with an answer or a tool's result asks nothing: it is neither
-// searched for nor recorded.
+// outside. An input that ends with an answer or a tool's result holds no question: its run skips
+// the search and the record.
 //
 // A turn that failed or was interrupted goes to the log as well, still open, so that its words are
 // kept. A resumed run completes the interrupted turn, under the same id.

@@ -33,7 +33,7 @@ type Hooks struct {
 	toolNames []string
 	recorder  backends.ToolRecorder // nil: calls of tools teach memory nothing
 	circuit   *fault.Breaker        // of the store where turns are logged
-	ended     func(backends.Scope)  // nil: the end of a turn interests nobody
+	ended     func(backends.Scope)  // nil: nobody asks
 	badZone   atomic.Value          // the name of a zone that was reported last
 
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ func (h *Hooks) AfterTurn(f func(backends.Scope)) { h.ended = f }
 // records reports whether turns are kept: where a mode or a window needs them.
 func (h *Hooks) records() bool { return h.log != nil && (h.plan.Record || h.window != nil) }
 
-// report reports a failure that the agent never sees.
+// report reports a failure, hidden from the agent.
 func (h *Hooks) report(ctx context.Context, stage string, err error) {
 	work.Report(ctx, h.cfg.OnError, stage, err)
 }

@@ -18,9 +18,9 @@ import (
 
 // WrapModel returns m with memory around each call. With Config.Window every context of m is made
 // to fit, or refused with a compaction.OverError. A call of a memory tool that m prints as text is
-// made. A request that is refused for something that memory added is repeated without it. WrapModel
-// serves agents that take no middleware, graphs, and agents of Eino before 0.9 beside
-// [Hooks.AgentMiddleware], which has no place around a model.
+// made. If the provider refuses a request for something that memory added, the request is repeated
+// in plain form. WrapModel serves agents that take no middleware, graphs, and agents of Eino before
+// 0.9 beside [Hooks.AgentMiddleware], which acts before and after a model alone.
 //
 // Its input stays as it is, so that each call compacts anew. A summary is made once, because the
 // compactor remembers it.

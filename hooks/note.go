@@ -33,7 +33,7 @@ var noteIntros = map[backends.Language]string{
 type Note struct {
 	Scope backends.Scope
 	Query string         // the user's words
-	Text  string         // as the model reads it; empty: nothing fits, and the model saw none of it
+	Text  string         // as the model reads it; empty: nothing fits, and the model saw only the user's words
 	Hits  []backends.Hit // the memories of Text, in its order
 }
 

@@ -20,16 +20,16 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// The on_reply hook has two halves: recall before the model is called, and record once
-// it answered. Neither fails.
+// The on_reply hook has two halves: recall before the model is called, and record after its answer.
+// Both report their failures instead of failing the reply.
 
-// recall finds the turn that messages end with, or begins it, stamps it, puts what the
-// session holds in front of a turn that begins, searches for it once, and injects the
-// note. With fresh set it is a new turn even if it looks like one that is under way.
-// messages and what they point to are left as they are.
+// recall finds or begins the turn that messages end with, and stamps it. It puts the session's
+// history in front of a turn that begins, searches for it once, and injects the note. With fresh
+// set the turn is new, even if it looks like one that is under way. messages and the values that
+// they point to stay unchanged.
 //
-// Where the messages ask nothing, or there is no scope, the turn has no id,
-// and its messages are those given.
+// The turn has an empty id, and the given messages, if the messages ask nothing or the scope is
+// missing.
 func (h *Hooks) recall(ctx context.Context, messages []*schema.Message, fresh bool) *turn {
 	none := &turn{messages: messages, user: -1}
 	if !h.plan.Search && !h.records() && h.window == nil {
@@ -70,9 +70,8 @@ func (h *Hooks) recall(ctx context.Context, messages []*schema.Message, fresh bo
 	return t
 }
 
-// inject searches for the turn and puts the note in its place, unless that was done:
-// the model is called many times in a turn (trap T2). A note that was there and is
-// gone, because another middleware compacted the history, is injected again.
+// inject searches for the turn once and puts the note in its place: Eino calls the model many times
+// in a turn (trap T2). If another middleware compacted the note away, inject puts it back.
 func (h *Hooks) inject(ctx context.Context, t *turn) {
 	if t.user < 0 || h.hasNote(t.messages) {
 		return
@@ -83,18 +82,18 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 		return
 	}
 	note := h.search(ctx, t.scope, query, t)
-	if t.id != "" { // else each call is looked at alone
+	if t.id != "" { // else each call stands alone
 		t.messages[t.user] = einox.MarkSearch(t.messages[t.user], h.cfg.NoteName, note != nil)
 	}
 	if note != nil {
 		t.note = einox.MarkTurn(note, t.id)
-		t.insert(h.noteAt(t.user), t.note) // what precedes it stays cacheable
+		t.insert(h.noteAt(t.user), t.note) // the messages before it stay cacheable
 	}
 }
 
-// search returns the note for what the user of a turn said, or nil, for no longer than
-// Config.SearchTimeout even of a backend that does not heed its context. A failure is
-// reported, and finds nothing.
+// search returns the note for the user's words in a turn, or nil. It ends after
+// Config.SearchTimeout, even with a backend that ignores its context. A failure is reported, and
+// gives nil.
 func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *turn) *schema.Message {
 	if err := h.hangs(); err != nil {
 		h.report(ctx, StageSearch, fmt.Errorf("search for the reply: %w", err))
@@ -135,9 +134,9 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 	return h.message(n)
 }
 
-// Search searches the backend as the search for a note does: in what was said and is not
-// learnt yet, too, for what reaches Config.Threshold, and of the scope's agent alone where
-// Config.ScopeSearchByAgent says so. It returns errors, as [backends.Backend] does.
+// Search searches the backend as the search for a note does. It covers messages that wait to be
+// learnt from, too. It applies Config.Threshold, and keeps to the scope's agent where
+// Config.ScopeSearchByAgent is set. It returns errors, as [backends.Backend] does.
 func (h *Hooks) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	if r == nil {
 		return nil, fmt.Errorf("search: %w: no request", backends.ErrInvalid)
@@ -145,7 +144,7 @@ func (h *Hooks) Search(ctx context.Context, r *backends.SearchRequest) (*backend
 	return h.lookUp(ctx, r, visible{})
 }
 
-// lookUp is Search less what a context shows.
+// lookUp is Search minus the hits that a context shows.
 func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible) (*backends.SearchResponse, error) {
 	q := *r
 	q.TopK = cmp.Or(q.TopK, h.cfg.TopK, defaultTopK)
@@ -153,7 +152,7 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible
 	least := q.Threshold
 	if least == 0 {
 		least = max(0, h.cfg.Threshold)
-		q.Threshold = least / 2 // beside one that reaches it
+		q.Threshold = least / 2 // hits beside one that reaches least
 	}
 	if *h.cfg.ScopeSearchByAgent && q.Scope.AgentID != "" && q.Scope.UserID != "" {
 		byAgent := backends.Eq("agent_id", q.Scope.AgentID)
@@ -168,7 +167,7 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible
 		if q.Beside, open, err = h.log.Unlearnt(ctx, q.Scope); err != nil && ctx.Err() != nil {
 			return nil, err
 		}
-		if v.turns == nil && open != "" { // a tool searches, whose agent has the question before it
+		if v.turns == nil && open != "" { // a tool searches, and its agent has the question before it
 			v.turns = map[string]bool{open: true}
 		}
 		if err != nil {
@@ -176,7 +175,7 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible
 		}
 	}
 	q.Beside = slices.DeleteFunc(q.Beside, func(m backends.Memory) bool { return v.turns[m.Origin.Turn] })
-	q.TopK = min(maxTopK, q.TopK+max(0, len(v.turns)-1)) // the turn under way is not learnt
+	q.TopK = min(maxTopK, q.TopK+max(0, len(v.turns)-1)) // the turn under way is still unlearnt
 	for {
 		resp, err := h.cfg.Backend.Search(ctx, &q)
 		if err != nil || resp == nil {
@@ -189,17 +188,17 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible
 		if len(out.Hits) > 0 || out.Whole {
 			return &out, nil
 		}
-		if q.Query = speech.Asked(q.Query); q.Query == "" { // what stands beside a question may be about anything
+		if q.Query = speech.Asked(q.Query); q.Query == "" { // words beside a question may be about anything
 			return &out, nil
 		}
 	}
 }
 
-// fitting returns the hits that the context does not show: where the answer is whole, all; else
-// none if the best of them scores below least. What is delicate has to score twice that, and beside
-// all that holds an answer of the assistant has to reach it. Where a backend gives no scores, all
-// fit. What a user only asked fits nowhere, and an answer that states nothing new where no other hit
-// is better.
+// fitting returns the hits that the context lacks. A whole answer (resp.Whole) keeps them all; any
+// other is empty if its best hit scores below least. A delicate hit has to score twice that. In a
+// whole answer, an episode of the assistant has to reach least. A backend that gives no scores
+// passes them all. A user's bare question is dropped. An answer that states nothing new stays only
+// if it scores best.
 func (v visible) fitting(resp *backends.SearchResponse, least float64) []backends.Hit {
 	best := 0.0
 	hits := slices.DeleteFunc(slices.Clone(resp.Hits), func(hit backends.Hit) bool {
@@ -217,20 +216,20 @@ func (v visible) fitting(resp *backends.SearchResponse, least float64) []backend
 	return slices.DeleteFunc(hits, func(hit backends.Hit) bool { return statesNothing(&hit) && hit.Score < best })
 }
 
-// statesNothing reports whether the ranking put a hit back for that.
+// statesNothing reports whether the ranking put a hit back because it states nothing.
 func statesNothing(hit *backends.Hit) bool { return hit.Parts.Signals[backends.SignalStates] < 0 }
 
-// defaultTopK is how many memories a search for something else than a note finds.
+// defaultTopK is the number of memories in the answer to a search that serves no note.
 const defaultTopK = 10
 
-// bullets is how many memories may fit into a note: a short one with its date and speaker
+// bullets returns how many memories may fit into a note: a short one with its date and speaker
 // takes 20 tokens.
 func (h *Hooks) bullets() int { return min(maxTopK, max(1, h.cfg.NoteTokens/20)) }
 
-// maxTopK is the most that a search gives: see [backends.SearchRequest].
+// maxTopK is the most memories that a search gives: see [backends.SearchRequest].
 const maxTopK = 1000
 
-// within returns ctx for what may hold up a reply for so long.
+// within returns ctx with Config.SearchTimeout, for calls that hold up a reply.
 func (h *Hooks) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if h.cfg.SearchTimeout < 0 {
 		return ctx, func() {}
@@ -238,15 +237,14 @@ func (h *Hooks) within(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(ctx, h.cfg.SearchTimeout)
 }
 
-// record writes the turn that messages end with, stamped, and returns it; nil where
-// there is none, or where it is not ours to record: a wrapped run records itself, and in
-// an agent that another one calls as a tool a model wrote the question.
+// record writes the turn that messages end with, stamped, and returns it. It returns nil if there
+// is none, or if it belongs to another recorder: a wrapped run records itself, and in an agent that
+// another one calls as a tool a model wrote the question.
 //
-// An unfinished turn is written as far as it is new; a question that nothing answers yet
-// is only queued, so that the model is not kept waiting. A finished one is written as a
-// whole, since message ids make the repeat harmless and a write that was lost on the way
-// is repaired. With adopt set, messages that were never prepared are a turn as well, and
-// placeholders are replaced by what they stand for.
+// The new part of an unfinished turn is written. A question that is still open is only queued, so
+// that the model starts at once. A finished turn is written as a whole: message ids make the repeat
+// harmless, and the repeat repairs a write that was lost on the way. With adopt set, messages that
+// Prepare never saw are a turn as well, and the originals replace their placeholders.
 func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, adopt bool) *turn {
 	if !h.records() || nested(ctx) || running(ctx, h) != nil {
 		return nil
@@ -273,7 +271,7 @@ func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, ad
 	if adopt {
 		parts = h.restored(ctx, t).parts()
 	} else if len(parts) > 1 {
-		parts = parts[len(parts)-1:] // what comes before was written before it left
+		parts = parts[len(parts)-1:] // earlier parts were written before they left the context
 	}
 	for i, p := range parts {
 		last := i == len(parts)-1
@@ -290,15 +288,15 @@ func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, ad
 	return t
 }
 
-// offer queues a part of a turn that is not done, and holds up nothing: what the queue
-// has no room for comes with a later part.
+// offer queues a part of an unfinished turn at once. If the queue is full, a later part brings
+// these messages.
 func (h *Hooks) offer(ctx context.Context, t *working.Turn) error {
 	ctx, cancel := context.WithCancel(detach(ctx))
 	cancel()
 	return h.log.Record(ctx, t)
 }
 
-// turnPart is what the log gets of a turn.
+// turnPart returns a part of a turn in the form that the log takes.
 func (h *Hooks) turnPart(t *turn, p part, done bool) *working.Turn {
 	return &working.Turn{Scope: t.scope, ID: t.id, First: p.first, Messages: h.spoken(p.messages), Time: h.cfg.Clock(), Done: done}
 }
@@ -306,13 +304,12 @@ func (h *Hooks) turnPart(t *turn, p part, done bool) *working.Turn {
 // writeTimeout bounds a write that outlives the cancellation of its run.
 const writeTimeout = 30 * time.Second
 
-// write passes a part of a turn to the log, and reports whether the store is away. What
-// was said is kept even if the run was cancelled. The handlers of the agent's run are
-// dropped: the backend's own model calls would panic after its end (trap T3).
+// write passes a part of a turn to the log, and reports whether the store is away. It keeps the
+// words even of a cancelled run. It drops the handlers of the agent's run: the backend's own model
+// calls would panic after its end (trap T3).
 //
-// Where the next run loads what was said, the turn is in the log when its own run
-// ends. A store that takes longer than Config.SearchTimeout gets it later, from the
-// log's queue.
+// With a Window the next run loads the session, so the turn is in the log when its own run ends. A
+// store that takes longer than Config.SearchTimeout gets it later, from the log's queue.
 func (h *Hooks) write(ctx context.Context, t *working.Turn) (away bool) {
 	ctx = detach(ctx)
 	if t.Done && h.ended != nil {
@@ -346,14 +343,14 @@ func (h *Hooks) write(ctx context.Context, t *working.Turn) (away bool) {
 	return false
 }
 
-// isAway reports whether what could not be appended can be once the store is back.
-// Canceled is how a store reports that the time for an earlier turn was over.
+// isAway reports whether a failed append can succeed once the store is back. A store returns
+// Canceled if the time for an earlier turn was over.
 func isAway(err error) bool {
 	return errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// inTime makes one write, which outlives the cancellation of its run, and holds it up no
-// longer than Config.SearchTimeout, unless the program waits for writes.
+// inTime makes one write, which outlives the cancellation of its run. It takes at most
+// Config.SearchTimeout, or writeTimeout if the program waits for writes.
 func (h *Hooks) inTime(ctx context.Context, t *working.Turn, write func(context.Context, *working.Turn) error) error {
 	timeout := writeTimeout
 	if !h.cfg.AwaitWrite && h.cfg.SearchTimeout > 0 {

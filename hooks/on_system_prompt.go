@@ -13,10 +13,9 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// The on_system_prompt hook is constant text: Eino joins it to the agent's instruction
-// when the agent is made. It is free of braces, because Eino formats an agent's
-// instruction with session values (trap T1). What is remembered goes into messages,
-// which are never formatted.
+// The on_system_prompt hook is constant text: Eino joins it to the agent's instruction when the
+// agent is made. It is free of braces, because Eino formats an agent's instruction with session
+// values (trap T1). Memories go into messages, which Eino leaves unformatted.
 var instructions = map[backends.Language]string{
 	backends.English: `## Long-term memory
 You have a memory that lasts beyond this conversation.
@@ -35,7 +34,7 @@ var howToForget = map[backends.Language]string{
 	backends.Chinese: "- 当用户要求忘掉某事时，先用 search_memory 找出记下的和说过的所有相关内容，再用这些 id 调用 forget_memory。不要把这一要求记下来。\n",
 }
 
-// toolInstructions returns the constant text, with the tool that forgets or without it.
+// toolInstructions returns the constant text; forgets adds the tool that forgets.
 func toolInstructions(l backends.Language, forgets bool) string {
 	if !forgets {
 		return instructions[l]
@@ -44,9 +43,9 @@ func toolInstructions(l backends.Language, forgets bool) string {
 	return instructions[l][:at] + howToForget[l] + instructions[l][at:]
 }
 
-// Instruction returns what an agent's instruction says of the memory tools, a constant text
-// without braces; "" under modes.StaticControl, which gives no such tools. AgentMiddleware
-// has it already: this is for agents and prompts that take no middleware.
+// Instruction returns the section of an agent's instruction on the memory tools, a constant text
+// free of braces. It is "" under modes.StaticControl, which gives no such tools. AgentMiddleware
+// has it already: Instruction serves agents and prompts that take no middleware.
 func (h *Hooks) Instruction() string {
 	if !h.plan.Tools {
 		return ""
@@ -54,8 +53,8 @@ func (h *Hooks) Instruction() string {
 	return h.cfg.instructions
 }
 
-// withoutBlankSystem drops the empty system message that Eino makes of a
-// middleware without an instruction in an agent without one (trap T18).
+// withoutBlankSystem drops the empty system message that Eino makes if both the middleware and the
+// agent lack an instruction (trap T18).
 func withoutBlankSystem(messages []*schema.Message) []*schema.Message {
 	blank := func(m *schema.Message) bool {
 		return m != nil && m.Role == schema.System && !einox.IsNote(m) && !einox.HasParts(m) && strings.TrimSpace(m.Content) == ""

@@ -20,14 +20,15 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Some models print calls of tools as text. One of a memory tool is made all the same, and no
-// person sees its text. The second shows that the model cannot call tools: it gets none any more.
+// Some models print calls of tools as text. The first printed call of a memory tool is made, and
+// its text is hidden from people. The second shows that the model cannot call tools: from then on
+// it is offered other tools only.
 
 const printedID = "printed-" // begins the ids of calls that were printed
 
-// calling returns an answer with the calls of memory tools that it prints as calls; the answer
-// itself where there are none. The ids follow from the text: whoever sees the answer, in an event
-// or in the agent's state, finds the same.
+// calling returns an answer whose printed calls of memory tools are real calls, or the answer
+// itself if it prints none. The ids follow from the text: every reader of the answer, in an event
+// or in the agent's state, computes the same.
 func (h *Hooks) calling(m *schema.Message) *schema.Message {
 	if m == nil || m.Role != schema.Assistant || len(m.ToolCalls) > 0 {
 		return m
@@ -44,7 +45,7 @@ func (h *Hooks) calling(m *schema.Message) *schema.Message {
 	return &out
 }
 
-// spoken returns the messages without printed calls.
+// spoken returns the messages with their printed calls removed.
 func (h *Hooks) spoken(messages []*schema.Message) []*schema.Message {
 	out := slices.Clone(messages)
 	for i, m := range out {
@@ -53,9 +54,9 @@ func (h *Hooks) spoken(messages []*schema.Message) []*schema.Message {
 	return out
 }
 
-// takes reports whether the calls that a model prints are made: those of its first such answer,
-// and under modes.AgentControl, where tools are all there is, of one answer in each turn. It
-// reports once what becomes of others.
+// takes reports whether the calls that a model prints are made: the calls of its first such answer.
+// Under modes.AgentControl, where tools are the only way to memory, one answer in each turn
+// qualifies. takes reports once how later ones are treated.
 func (h *Hooks) takes(ctx context.Context, model string, messages []*schema.Message, printed *schema.Message) bool {
 	h.mu.Lock()
 	h.printers[model]++
@@ -82,17 +83,16 @@ func tookPrinted(messages []*schema.Message) bool {
 	})
 }
 
-// instead says what stands in the place of an answer that prints calls: a message, or another
-// answer.
+// instead returns the replacement of an answer that prints calls: a message, or another answer.
 type instead = func(printed *schema.Message) (*schema.Message, *einox.ModelAnswer, error)
 
-// dropped is what an answer says beside the calls that it prints.
+// dropped keeps the text of an answer and drops its printed calls.
 func dropped(printed *schema.Message) (*schema.Message, *einox.ModelAnswer, error) {
 	printed.ToolCalls = nil
 	return printed, nil, nil
 }
 
-// replaced returns an answer, or what stands in its place.
+// replaced returns an answer, or its replacement if it prints calls.
 func (h *Hooks) replaced(m *schema.Message, by instead) (*schema.Message, *einox.ModelAnswer, error) {
 	if called := h.calling(m); called != m {
 		return by(called)
@@ -100,15 +100,16 @@ func (h *Hooks) replaced(m *schema.Message, by instead) (*schema.Message, *einox
 	return m, nil, nil
 }
 
-// unprint puts calls in the place of those that an event prints, of a model that is not wrapped.
+// unprint makes the calls that an event of an unwrapped model prints real ones.
 func (h *Hooks) unprint(v *adk.MessageVariant) {
 	if v.Message = h.calling(v.Message); v.MessageStream != nil && v.Role == schema.Assistant {
 		v.MessageStream = h.watchPrinted(v.MessageStream, func(printed *schema.Message) (*schema.Message, *einox.ModelAnswer, error) { return printed, nil, nil })
 	}
 }
 
-// watchPrinted returns a stream with printed calls replaced. It is held back only from where a
-// printed call may begin. The goroutine ends with the stream, or when its reader closes it.
+// watchPrinted returns a stream whose printed calls are replaced. The stream waits only from the
+// place where a printed call may begin. The goroutine ends with the stream, or when its reader
+// closes it.
 func (h *Hooks) watchPrinted(in *schema.StreamReader[*schema.Message], by instead) *schema.StreamReader[*schema.Message] {
 	out, w := schema.Pipe[*schema.Message](1)
 	go func() {

@@ -15,12 +15,12 @@ import (
 	"github.com/einomem/einomem/internal/speech"
 )
 
-// Private returns a copy of m, such as a message of a user or a tool's result, that is not to
-// be remembered, and m stays as it is: what is stored of it, in the log or an archive, is a
-// placeholder, and nothing learns from it, or from what an agent says behind it in the same
-// turn, which may repeat it. The mark is a string in Extra, which survives a checkpoint and
-// goes to no model. Mark a result of a tool where messages pass: before [Hooks.Prepare] or
-// [Hooks.Finish]; by the name of the tool Config.Learn does it everywhere.
+// Private returns a private copy of m, such as a message of a user or a tool's result; m stays as
+// it is. The log and the archive store a placeholder for it. Learning skips it, and the agent's
+// answers behind it in the same turn, which may repeat it. The mark is a string in Extra; it
+// survives a checkpoint and stays out of requests to models. Mark a tool's result where messages
+// pass: before [Hooks.Prepare] or [Hooks.Finish]. Config.Learn does it everywhere, by the name of
+// the tool.
 func Private(m *schema.Message) *schema.Message {
 	if m == nil {
 		return nil
@@ -28,9 +28,9 @@ func Private(m *schema.Message) *schema.Message {
 	return einox.MarkPrivate(m)
 }
 
-// withhold returns messages with those marked that are not to be remembered: what Config.Learn
-// or the user asks to leave out, what answers something private in the same turn, and all that
-// is said under [backends.Incognito]. It returns messages itself where that changes nothing.
+// withhold returns messages with the private ones marked. A message is private if Config.Learn or
+// the user asks to leave it out, if it answers a private one in the same turn, or if it is said
+// under [backends.Incognito]. It returns messages itself if they all stay as they are.
 func (h *Hooks) withhold(ctx context.Context, messages []*schema.Message) []*schema.Message {
 	out := messages
 	mark := func(i int, how func(*schema.Message) *schema.Message) {
@@ -42,7 +42,7 @@ func (h *Hooks) withhold(ctx context.Context, messages []*schema.Message) []*sch
 		}
 		out[i] = how(out[i])
 	}
-	var before, round []int // the places of what was said in the round before, and in this one
+	var before, round []int // the indexes of the messages of the round before, and of this one
 	hidden := false
 	for i, m := range messages {
 		if !said(m) {
@@ -84,8 +84,8 @@ func opens(messages []*schema.Message, round []int, m *schema.Message) bool {
 	return last.Role != schema.User && (einox.TurnOf(m) == "" || einox.TurnOf(m) != einox.TurnOf(last))
 }
 
-// learns reports whether a message may be remembered. What the log holds was asked about
-// before; where Config.Learn panics, the message is not remembered.
+// learns reports whether a message may be remembered. Messages of the log were decided before. A
+// panic of Config.Learn makes the message private.
 func (h *Hooks) learns(ctx context.Context, m *schema.Message) (ok bool) {
 	switch {
 	case einox.SeqOf(m) > 0:
@@ -107,9 +107,9 @@ func (h *Hooks) TurnID(ctx context.Context) string {
 	return h.find(adkx.Messages(ctx)).id
 }
 
-// IsPrivate reports whether nothing that a tool which is called under ctx writes down is to be
-// remembered: under [backends.Incognito], and in a turn of which something is private, which
-// its arguments may repeat.
+// IsPrivate reports whether the writes of a tool that is called under ctx are private. They are
+// under [backends.Incognito], and in a turn with a private message, which the arguments of the call
+// may repeat.
 func (h *Hooks) IsPrivate(ctx context.Context) bool {
 	if backends.IsIncognito(ctx) {
 		return true

@@ -14,12 +14,12 @@ import (
 	"github.com/einomem/einomem/internal/fault"
 )
 
-// A provider may refuse a request for what memory added to it: tools, where a server takes none,
-// or a note, where a filter dislikes a word of it. No reply is lost by that.
+// A provider may refuse a request for something that memory added: tools, if a server takes none,
+// or a note, if a filter dislikes a word of it. The reply survives that.
 
-// ask calls a model. A request that is refused is repeated once: without memory's tools where
-// the refusal is about tools, else without all that memory added. From a refusal of tools on, the
-// model is offered none in this process.
+// ask calls a model. It repeats a refused request once: if the refusal is about tools, it leaves
+// out memory's tools, else everything that memory added. A refusal of tools holds for the rest of
+// the process: the model is offered memory's tools no more.
 func (h *Hooks) ask(ctx context.Context, c *einox.ModelCall, model string) (*einox.ModelAnswer, error) {
 	answer, err := c.Ask(ctx)
 	if err == nil {

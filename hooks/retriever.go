@@ -17,12 +17,11 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// AsRetriever returns the memory as an Eino retriever, for graphs
-// (AddRetrieverNode): one document a memory, best first, with its score. Of a
-// long text it is the passage that matched, and its metadata say so ("passage": true); Get
-// returns the whole by the document's id. The scope is that of the call's context. Of the
-// options it takes WithTopK, WithScoreThreshold, and WithDSLInfo as a filter in the form of
-// [backends.ParseFilter].
+// AsRetriever returns the memory as an Eino retriever, for graphs (AddRetrieverNode): one document
+// a memory, best first, with its score. The document of a long text is the passage that matched,
+// and its metadata say so ("passage": true); Get returns the whole by the document's id. The scope
+// comes from the call's context. It takes the options WithTopK, WithScoreThreshold, and WithDSLInfo
+// with a filter in the form of [backends.ParseFilter].
 //
 // Unlike the hooks it returns errors: a retriever is called for its answer.
 func (h *Hooks) AsRetriever() retriever.Retriever { return &memoryRetriever{hooks: h} }
@@ -67,7 +66,7 @@ func (r *memoryRetriever) retrieve(ctx context.Context, query string, opts []ret
 	return docs, nil
 }
 
-// document carries the caller's metadata, and beside it what memory knows.
+// document carries the caller's metadata, and beside it memory's own fields.
 func document(hit *backends.Hit) *schema.Document {
 	meta := make(map[string]any, len(hit.Metadata)+8)
 	maps.Copy(meta, hit.Metadata)

@@ -27,17 +27,14 @@ type Runner struct {
 	inner *adk.Runner
 }
 
-// WrapRunner returns r with memory around each run, whatever the agent tree in
-// it: every agent sees the note, because it is part of the run's input, and the
-// turn is recorded from the run's events when its iterator ends, and with
-// Config.Window while the run goes on, too.
+// WrapRunner returns r with memory around each run, whatever the agent tree in it. Every agent sees
+// the note, because it is part of the run's input. The turn is recorded from the run's events when
+// its iterator ends, and with Config.Window while the run goes on, too.
 //
-// An interrupted turn is kept under its checkpoint id and completed by Resume, in
-// this process or another. Resume needs the scope as Run did: contexts do not
-// survive an interrupt.
+// An interrupted turn is kept under its checkpoint id and completed by Resume, in this process or
+// another. Resume needs the scope as Run did: an interrupt loses the context.
 //
-// A run that a tool of another run makes recalls and is not recorded: a model
-// asked for it.
+// A run that a tool of another run makes recalls and stays out of the log: a model asked for it.
 func (h *Hooks) WrapRunner(r *adk.Runner) *Runner { return &Runner{hooks: h, inner: r} }
 
 // Run starts a run with messages, as adk.Runner.Run does.
@@ -51,7 +48,7 @@ func (r *Runner) Run(ctx context.Context, messages []adk.Message, opts ...adk.Ag
 	ctx = t.alive(ctx)
 	input, err := h.fit(ctx, t.scope, t.messages)
 	if err != nil {
-		if recorded { // it was said all the same
+		if recorded { // the user said it all the same
 			h.write(ctx, h.turnPart(t, part{messages: t.said}, false))
 		}
 		events, gen := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
@@ -77,16 +74,15 @@ func (r *Runner) Resume(ctx context.Context, checkPointID string, opts ...adk.Ag
 	return r.ResumeWithParams(ctx, checkPointID, &adk.ResumeParams{}, opts...)
 }
 
-// ResumeWithParams goes on with an interrupted run, as adk.Runner.ResumeWithParams does.
-// It searches for nothing: the note is in the checkpoint. Where Eino panics, because the
-// checkpoint does not fit the agent, it returns an error.
+// ResumeWithParams goes on with an interrupted run, as adk.Runner.ResumeWithParams does. It skips
+// the search: the note is in the checkpoint. It returns an error if Eino panics because the
+// checkpoint does not fit the agent.
 func (r *Runner) ResumeWithParams(ctx context.Context, checkPointID string, params *adk.ResumeParams, opts ...adk.AgentRunOption) (events *adk.AsyncIterator[*adk.AgentEvent], err error) {
 	h := r.hooks
 	ctx = h.withOptions(ctx, opts)
 	current := &run{hooks: h, turn: &turn{}, resumed: true, checkpoint: func() string { return checkPointID }}
 	if h.records() {
-		// An error is reported when the turn is looked for: by then the run may
-		// have said whose it is.
+		// begun reports an error of the scope: by then the run may have named its user.
 		current.turn.scope = h.quietScope(ctx)
 	}
 	err = work.Catch("resume", func() (err error) {
@@ -111,15 +107,15 @@ type run struct {
 	mu sync.Mutex // guards turn.scope
 
 	outputs     []*output
-	streams     sync.WaitGroup    // those still being read
-	reading     atomic.Int64      // how many those are
-	judged      int               // how many of the outputs were looked at while the run goes on,
-	answers     []*schema.Message // which of them belong to the turn,
-	written     int               // and how many messages of it the log was given
-	away        bool              // a write found the store away: the rest of the run waits for none
+	streams     sync.WaitGroup    // the streams under way
+	reading     atomic.Int64      // the number of them
+	judged      int               // the number of outputs that progress has judged,
+	answers     []*schema.Message // the ones among them that belong to the turn,
+	written     int               // and the number of messages that the log has
+	away        bool              // a write found the store away: the rest of the run queues its writes
 	failed      bool              // the run reported an error
 	interrupted bool
-	saved       int           // how many outputs the turn was saved with, plus one
+	saved       int           // the number of outputs that the turn was saved with, plus one
 	open        *working.Turn // the turn as it was when the run began; nil until finish needs it
 }
 
@@ -129,15 +125,15 @@ type output struct {
 	message *schema.Message // nil when it failed
 }
 
-// scope returns whose memory the run is for; the zero scope when nothing says so.
+// scope returns the scope whose memory the run uses; the zero scope while it is unknown.
 func (r *run) scope() backends.Scope {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.turn.scope
 }
 
-// offerScope names the run's user when only the session values do, which a resumed run
-// gets from its checkpoint and which cannot be read from outside it.
+// offerScope names the run's user if the session values alone do. A resumed run gets those from its
+// checkpoint, and they are readable only inside it.
 func (r *run) offerScope(ctx context.Context) {
 	if !r.resumed || r.scope().UserID != "" {
 		return
@@ -149,9 +145,8 @@ func (r *run) offerScope(ctx context.Context) {
 	}
 }
 
-// forward passes the events of a run on as they come, and collects them. The
-// goroutine ends with the run: the iterator takes any number of events, so that
-// no reader is needed.
+// forward passes the events of a run on as they come, and collects them. The goroutine ends with
+// the run, even if nobody reads: the iterator takes any number of events.
 func (r *run) forward(ctx context.Context, events *adk.AsyncIterator[*adk.AgentEvent]) *adk.AsyncIterator[*adk.AgentEvent] {
 	out, gen := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
 	guard := func(f func(context.Context)) { r.hooks.guard(ctx, StageRecord, func() { f(ctx) }) }
@@ -168,9 +163,8 @@ func (r *run) forward(ctx context.Context, events *adk.AsyncIterator[*adk.AgentE
 	return out
 }
 
-// collect keeps what an event says and leaves it as it is, except that its stream is
-// one of two copies. A stream is read beside the run, so that its first word is not
-// held up.
+// collect keeps the message of an event and leaves the event as it is, except that its stream is
+// one of two copies. It reads the other beside the run, so that the first word leaves at once.
 func (r *run) collect(ctx context.Context, e *adk.AgentEvent) {
 	if e == nil {
 		return
@@ -192,7 +186,7 @@ func (r *run) collect(ctx context.Context, e *adk.AgentEvent) {
 	}
 	if e.Action != nil && e.Action.Interrupted != nil {
 		r.interrupted = true
-		r.finish(ctx) // before the event leaves: who gets it may resume at once
+		r.finish(ctx) // before the event leaves: its receiver may resume at once
 	}
 }
 
@@ -200,7 +194,7 @@ func (r *run) read(o *output, stream *schema.StreamReader[*schema.Message]) {
 	r.reading.Add(1)
 	r.streams.Go(func() {
 		defer r.reading.Add(-1)
-		// A stream that fails was no answer: the model is asked again, or the run fails.
+		// A stream that fails is no answer: the model is asked again, or the run fails.
 		_ = work.Catch("stream", func() (err error) {
 			o.message, err = schema.ConcatMessageStream(stream)
 			return err
@@ -208,8 +202,8 @@ func (r *run) read(o *output, stream *schema.StreamReader[*schema.Message]) {
 	})
 }
 
-// progress writes what the turn has come to while the run goes on: a long task
-// must not be lost with its process. What is still being said is written later.
+// progress writes the turn so far while the run goes on: a long task outlives its process. It
+// leaves a message that is still streaming for later.
 func (r *run) progress(ctx context.Context) {
 	h := r.hooks
 	if h.window == nil || r.resumed || r.saved > 0 || r.reading.Load() > 0 {
@@ -234,12 +228,12 @@ func (r *run) progress(ctx context.Context) {
 	}
 }
 
-// finish writes what is known of the turn. It is called at the end of the run,
-// and before that when the run is interrupted.
+// finish writes the known messages of the turn. It is called at the end of the run, and before that
+// when the run is interrupted.
 func (r *run) finish(ctx context.Context) {
 	r.streams.Wait()
 	if r.saved == len(r.outputs)+1 {
-		return // an interrupt, and nothing behind it
+		return // an interrupt, and then the end
 	}
 	if r.open == nil {
 		if r.open = r.begun(ctx); r.open == nil {
@@ -266,8 +260,8 @@ func (r *run) finish(ctx context.Context) {
 	r.hooks.write(ctx, &t)
 }
 
-// begun returns the turn as it was before the run: what the user said, or what
-// was saved when the run was interrupted.
+// begun returns the turn as it was before the run: the user's words, or the turn that the interrupt
+// saved.
 func (r *run) begun(ctx context.Context) *working.Turn {
 	h, scope, id := r.hooks, r.scope(), r.checkpoint
 	if !r.resumed {
@@ -288,7 +282,7 @@ func (r *run) begun(ctx context.Context) *working.Turn {
 	case t != nil:
 		return t
 	case scope.UserID == "":
-		// The run may have been a user's whom this call does not name.
+		// The run may have belonged to a user whom this call leaves unnamed.
 		h.report(ctx, StageScope, fmt.Errorf("resume: %w: no open turn for checkpoint %q, and no user: resume with the scope of the run", backends.ErrNoScope, id()))
 		return nil
 	}
@@ -308,8 +302,8 @@ func (r *run) suspend(ctx context.Context, t *working.Turn) {
 	}
 }
 
-// ofTurn reports whether an output belongs to the turn: what the agents of the tree said
-// and what their tools returned, without agents inside tools and without transfers.
+// ofTurn reports whether an output belongs to the turn: the words of the tree's agents and the
+// results of their tools do; agents inside tools and transfers do not.
 func ofTurn(outputs []*output, i int) bool {
 	m := outputs[i].message
 	return m != nil && said(m) && m.Role != schema.User && !isTransfer(m) && !insideTool(outputs, i)
@@ -325,9 +319,9 @@ func isTransfer(m *schema.Message) bool {
 	})
 }
 
-// insideTool reports whether an output comes from an agent that runs inside a tool
-// of another. The path of such an agent looks like that of a sub-agent; but it
-// speaks while an agent above it waits for a tool.
+// insideTool reports whether an output comes from an agent that runs inside a tool of another. The
+// path of such an agent looks like a sub-agent's, but it speaks while an agent above it waits for a
+// tool.
 func insideTool(outputs []*output, i int) bool {
 	above := func(o *output) bool {
 		path, below := o.path, outputs[i].path

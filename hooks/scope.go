@@ -15,16 +15,14 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// ResolveScope returns the scope of what is done under ctx. Each part comes from
-// the first that has it: the run's [WithScopeOption], the context
-// ([backends.WithScope]), the session values user_id, agent_id, session_id, workspace
-// and namespace of the Eino run, Config.Scope.
+// ResolveScope returns the scope of the work under ctx. Each part comes from the first that has it:
+// the run's [WithScopeOption], the context ([backends.WithScope]), the session values user_id,
+// agent_id, session_id, workspace and namespace of the Eino run, Config.Scope.
 //
-// It fails closed: a scope that names neither a user nor a workspace is
-// [backends.ErrNoScope], and an illegal part is [backends.ErrInvalid]; there is
-// no memory then. With Config.AgentMemory an agent is enough; else the agent counts beside
-// a user alone, so that people without an id do not share its memory: what is said in a
-// workspace without a user is not recorded, and experience is found there.
+// It fails closed. A scope that names neither a user nor a workspace is [backends.ErrNoScope], and
+// an illegal part is [backends.ErrInvalid]; such a run goes without memory. With Config.AgentMemory
+// an agent is enough. Else the agent counts only beside a user, so that people whose id is missing
+// keep apart from its memory. A workspace without a user finds experience, and records no turns.
 func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
 	if err, ok := ctx.Value(badScope{}).(error); ok {
 		return backends.Scope{}, err
@@ -47,9 +45,8 @@ func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
 	return s, nil
 }
 
-// quietScope is ResolveScope that returns the zero scope for a failure, which the
-// caller has reported or does not need to. Session values are other programs' code,
-// which may panic.
+// quietScope is ResolveScope that returns the zero scope for a failure, for callers that have
+// reported it or may ignore it. Session values are other programs' code, which may panic.
 func (h *Hooks) quietScope(ctx context.Context) (s backends.Scope) {
 	_ = work.Catch("scope", func() (err error) {
 		s, err = h.ResolveScope(ctx)
@@ -58,14 +55,13 @@ func (h *Hooks) quietScope(ctx context.Context) (s backends.Scope) {
 	return s
 }
 
-// badScope is the context's key for the error of a scope that could not be read
-// from a run's options.
+// badScope is the context's key for the error of an unreadable scope in a run's options.
 type badScope struct{}
 
 type runOptions struct{ scope backends.Scope }
 
-// WithScopeOption says on whose behalf one run through a [Runner] is made. Its
-// parts come before those of the context and of the session values.
+// WithScopeOption names the scope of one run through a [Runner]. Its parts come before the ones of
+// the context and of the session values.
 func WithScopeOption(s backends.Scope) adk.AgentRunOption {
 	return adk.WrapImplSpecificOptFn(func(o *runOptions) { o.scope = s })
 }
@@ -111,8 +107,8 @@ func sessionScope(values map[string]any) (s backends.Scope, err error) {
 	return s, nil
 }
 
-// scopeText takes texts, and numbers as databases make them. Anything else is
-// refused rather than printed: an address or a struct is no id.
+// scopeText takes texts, and numbers as databases make them. It refuses anything else, instead of
+// printing it: an address or a struct is no id.
 func scopeText(v any) (string, error) {
 	if s, ok := v.(fmt.Stringer); ok {
 		return s.String(), nil

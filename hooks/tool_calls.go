@@ -17,17 +17,16 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// ToolMiddleware records how calls of tools went, for a backend that is a
-// [backends.ToolRecorder], as reme's is: name, arguments, result, error and time of each.
-// It changes nothing about a call, and waits for nothing but the recorder's taking it.
-// Agents with [Hooks.AgentMiddleware] have it already; it is for compose.ToolsNodeConfig
-// of graphs and of flow/agent/react. Whatever the backend, a tool that is called in a turn
-// of which something is not to be remembered runs under [backends.Incognito], as do the
-// agents that it calls.
+// ToolMiddleware records the name, arguments, result, error and time of each call of a tool, for a
+// backend that is a [backends.ToolRecorder], as reme's is. Calls stay unchanged, and wait only
+// until the recorder took them. Agents with [Hooks.AgentMiddleware] have it already; ToolMiddleware
+// serves compose.ToolsNodeConfig of graphs and of flow/agent/react. Whatever the backend, a tool
+// that is called in a turn with a private message runs under [backends.Incognito], as do the agents
+// that it calls.
 //
-// A call that is interrupted, or ends because its run was cancelled, says nothing
-// about the tool and is left out, as are calls in runs whose scope names no workspace, and
-// those that are not to be remembered.
+// The record leaves out a call that was interrupted or ended with its cancelled run: it says
+// nothing about the tool. It also leaves out private calls, and calls in runs whose scope names no
+// workspace.
 func (h *Hooks) ToolMiddleware() compose.ToolMiddleware {
 	return compose.ToolMiddleware{
 		Invokable: func(next compose.InvokableToolEndpoint) compose.InvokableToolEndpoint {
@@ -63,8 +62,8 @@ func invokable[Output any](h *Hooks, next endpoint[Output], result func(*Output)
 	}
 }
 
-// streamable records the calls of a tool that streams its result, which stream finds in
-// an output.
+// streamable records the calls of a tool that streams its result; stream finds the stream in an
+// output.
 func streamable[Output, Chunk any](h *Hooks, next endpoint[Output], stream func(*Output) **schema.StreamReader[Chunk], text func(Chunk) string) endpoint[Output] {
 	return func(ctx context.Context, in *compose.ToolInput) (*Output, error) {
 		ctx, c := h.beginCall(ctx, in)
@@ -79,19 +78,19 @@ func streamable[Output, Chunk any](h *Hooks, next endpoint[Output], stream func(
 	}
 }
 
-// call is a call of a tool under way. A nil one is not recorded.
+// call is a call of a tool under way. A nil call is left out of the record.
 type call struct {
 	hooks  *Hooks
 	call   backends.ToolCall
-	id     string          // the model's, of the call
-	result strings.Builder // of what was streamed
+	id     string          // the id of the model's call
+	result strings.Builder // the text streamed so far
 }
 
 // underway is the key, in the context of a call, of the hooks that record it.
 type underway struct{ hooks *Hooks }
 
-// beginCall begins the record of a call, and marks its context: where a tool got the
-// middleware in two ways, the call is one.
+// beginCall begins the record of a call, and marks its context: a tool that got the middleware in
+// two ways makes one call.
 func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.Context, *call) {
 	if in == nil {
 		return ctx, nil
@@ -102,19 +101,19 @@ func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.C
 	if h.recorder == nil {
 		return ctx, nil
 	}
-	recorded := false // a filter that fails is no reason for the call to fail
+	recorded := false // the call goes on if the filter panics
 	h.guard(ctx, StageRecord, func() { recorded = h.cfg.RecordTool(in.Name) })
 	this := [2]string{in.Name, in.CallID}
 	if !recorded || ctx.Value(underway{h}) == this {
 		return ctx, nil
 	}
-	// The id of the model's call is no name of the record: models that count their
-	// calls from the start in each run use it again.
+	// The record needs an id of its own: models that count their calls from the start in each run
+	// use theirs again.
 	c := &call{hooks: h, id: in.CallID, call: backends.ToolCall{ID: h.cfg.IDs(), Tool: in.Name, Arguments: in.Arguments, Time: h.cfg.Clock()}}
 	return context.WithValue(ctx, underway{h}, this), c
 }
 
-// end records the call, unless it ended for reasons that are not the tool's.
+// end records the call, unless its run ended it.
 func (c *call) end(ctx context.Context, err error) {
 	if c == nil || interrupted(ctx, err) {
 		return
@@ -154,14 +153,12 @@ func interrupted(ctx context.Context, err error) bool {
 	return waits || errors.Is(err, context.Canceled) || errors.Is(context.Cause(ctx), context.Canceled)
 }
 
-// maxStreamed is how many bytes of a streamed result are kept for the record. A
-// recorder keeps less.
+// maxStreamed is the most bytes of a streamed result that the record keeps. A recorder keeps less.
 const maxStreamed = 1 << 20
 
-// watch passes a stream on and keeps what goes by. It ends with the stream, or when
-// the reader closes it; a reader that does neither holds the tool's stream open, as
-// without it. A panic of the stream is an error: in a goroutine of its own it would end
-// the process.
+// watch passes a stream on and keeps its text. It ends with the stream, or when the reader closes
+// it. A reader that does neither holds the tool's stream open, as it would by itself. A panic of
+// the stream becomes an error: in a goroutine of its own it would end the process.
 func watch[Chunk any](ctx context.Context, c *call, in *schema.StreamReader[Chunk], text func(Chunk) string) *schema.StreamReader[Chunk] {
 	out, w := schema.Pipe[Chunk](1)
 	go func() {
@@ -190,7 +187,7 @@ func watch[Chunk any](ctx context.Context, c *call, in *schema.StreamReader[Chun
 	return out
 }
 
-// partsText is the text of a result in parts, with a word for each part that is no text.
+// partsText returns the text of a result in parts, with a word for each part of another type.
 func partsText(r *schema.ToolResult) string {
 	if r == nil {
 		return ""

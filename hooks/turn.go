@@ -15,29 +15,27 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// turn is what a user says and all that answers it: the end of a list of messages,
-// from the user messages behind the last answer on. It travels with a wrapped run, or
-// is found again by [Hooks.find] from the marks on the messages, which survive a
-// checkpoint.
+// turn is a user's words and everything that answers them: the end of a list of messages, from the
+// user messages behind the last answer on. It travels with a wrapped run. Elsewhere [Hooks.find]
+// finds it again from the marks on the messages, which survive a checkpoint.
 type turn struct {
-	id       string            // "" where the messages ask nothing
-	scope    backends.Scope    // whose memory it is
-	messages []*schema.Message // the context; the slice is the turn's own, messages are copied when they are marked
-	start    int               // where the turn starts in messages
-	user     int               // where its user spoke last; -1 where another middleware replaced that by a summary
-	counted  int               // the place of its last message that has one, -1 for none
-	said     []*schema.Message // what its user said until it began, unmarked
-	life     string            // in which it began, see life.go
-	note     *schema.Message   // what the search found, as models are shown it; nil for nothing
+	id       string            // "" if the messages ask nothing
+	scope    backends.Scope    // the scope whose memory it uses
+	messages []*schema.Message // the context; the slice is the turn's own, a message is copied before it is marked
+	start    int               // the index in messages where the turn starts
+	user     int               // the index of its user's last message; -1 if another middleware replaced that by a summary
+	counted  int               // the place of its last message that has one, -1 if all lack one
+	said     []*schema.Message // its user's messages until it began, unmarked
+	life     string            // the life in which it began, see life.go
+	note     *schema.Message   // the note, as models read it; nil if the search found nothing
 }
 
-// find returns the turn that messages end with. Its id is empty if no message carries
-// one: it begins here, or there is none.
+// find returns the turn that messages end with. Its id is empty if no message carries one: the turn
+// begins here, or the messages ask nothing.
 //
-// Another middleware may put a summary in the place of everything that a turn has come
-// to, the user's message and its marks with it. What none of them takes away is the
-// system message. With a window it carries the turn's id and how far it was counted, so
-// that what follows joins the turn that it belongs to.
+// Another middleware may replace a whole turn by a summary, the user's message and its marks with
+// it. The system message survives that. With a window it carries the turn's id and its count, so
+// that later messages join their turn.
 func (h *Hooks) find(messages []*schema.Message) *turn {
 	messages = einox.Unfold(messages)
 	t := &turn{messages: slices.Clone(messages), user: lastUser(messages), counted: -1}
@@ -54,14 +52,14 @@ func (h *Hooks) find(messages []*schema.Message) *turn {
 	return t
 }
 
-// asks reports whether the turn ends with something that its user said.
+// asks reports whether the turn ends with words of its user.
 func (t *turn) asks() bool {
 	return t.user >= 0 && !slices.ContainsFunc(t.messages[t.user+1:], func(m *schema.Message) bool {
 		return said(m) && m.Role != schema.User
 	})
 }
 
-// dropNotes removes the messages that stale reports, which are none of the turn's own.
+// dropNotes removes the messages that stale reports; they lie outside the turn's own words.
 func (t *turn) dropNotes(stale func(m *schema.Message) bool) {
 	t.messages = slices.DeleteFunc(t.messages, stale)
 	if t.user >= 0 {
@@ -81,9 +79,9 @@ func (t *turn) begin(id string) {
 	}
 }
 
-// stamp gives each message of the turn the turn's id and its place in it, where it has
-// none yet. What a user seems to say once the beginning was replaced is a summary's. With
-// carry the system message carries the turn, and that something in it is private.
+// stamp gives each message of the turn the turn's id and its place in it, unless it has them. Once
+// a summary replaced the beginning, a later user message is the summary's, and stays unstamped.
+// With carry the system message carries the turn, and whether a part of it is private.
 func (t *turn) stamp(carry bool) {
 	next := t.counted + 1
 	for i := t.start; i < len(t.messages); i++ {
@@ -106,14 +104,14 @@ func (t *turn) stamp(carry bool) {
 	}
 	if counted, ok := placeIn(t.messages[at], t.id); !ok || counted < t.counted {
 		t.messages[at] = einox.MarkIndex(einox.MarkTurn(t.messages[at], t.id), t.counted)
-		if slices.ContainsFunc(t.messages[t.start:], einox.IsPrivate) { // what it says next stays so
+		if slices.ContainsFunc(t.messages[t.start:], einox.IsPrivate) { // its next words stay private
 			t.messages[at] = einox.MarkPrivate(t.messages[at])
 		}
 	}
 	t.carryLife(at)
 }
 
-// carryLife marks a message with the life of the turn: in the first there is no mark.
+// carryLife marks a message with the life of the turn; messages of the first life go unmarked.
 func (t *turn) carryLife(at int) {
 	if at >= 0 && t.life != "" && einox.LifeOf(t.messages[at]) != t.life {
 		t.messages[at] = einox.MarkLife(t.messages[at], t.life)
@@ -131,8 +129,8 @@ func (t *turn) insert(at int, messages ...*schema.Message) {
 	}
 }
 
-// query returns what to search for: what the user said in the turn, joined by
-// newlines. Bytes that are not UTF-8 cost themselves, not the search.
+// query returns the text to search for: the user's words in the turn, joined by newlines. It
+// replaces invalid UTF-8, and searches for the rest.
 func (t *turn) query() string {
 	var texts []string
 	for _, m := range t.messages[t.start : t.user+1] {
@@ -146,8 +144,8 @@ func (t *turn) query() string {
 	return strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
 }
 
-// before returns what the user said last before the turn, in the messages that are shown, oldest
-// first.
+// before returns the user's last messages before the turn that the context shows, oldest first, at
+// most three.
 func (t *turn) before() (out []string) {
 	const most = 3
 	for _, m := range slices.Backward(t.messages[:max(0, t.start)]) {
@@ -159,13 +157,13 @@ func (t *turn) before() (out []string) {
 	return out
 }
 
-// visible is what a model sees of a conversation without memory.
+// visible is the part of a conversation that a model sees already, apart from memory.
 type visible struct {
-	turns map[string]bool // ids of the turns whose messages are there, that under way with them
-	said  map[string]bool // what was said before it, by whom: a caller's history may have no ids
+	turns map[string]bool // ids of the turns in the context, the one under way among them
+	said  map[string]bool // role and text of earlier messages that lack an id, such as a caller's own history
 }
 
-// visible returns what the context of a turn shows. Placeholders show nothing.
+// visible returns the part that the context of a turn shows. A placeholder counts as absent.
 func (t *turn) visible() visible {
 	v := visible{turns: map[string]bool{}, said: map[string]bool{}}
 	for i, m := range t.messages {
@@ -181,8 +179,8 @@ func (t *turn) visible() visible {
 	return v
 }
 
-// shows reports whether the context has what a hit is from: the same turn, or the same words of
-// the same speaker. It has neither what was before nor what an agent noted by itself.
+// shows reports whether the context holds the source of a hit: the same turn, or the same words of
+// the same speaker. It lacks earlier states of a memory, and notes of an agent.
 func (v visible) shows(hit *backends.Hit) bool {
 	if hit.Before != nil || hit.Origin.Author == backends.AuthorAgent {
 		return false
@@ -196,8 +194,8 @@ type part struct {
 	messages []*schema.Message
 }
 
-// parts divides the messages of a stamped turn where some are missing, or are
-// placeholders of what the log holds, or cannot be read back.
+// parts divides the messages of a stamped turn at its gaps: messages that are missing, or
+// placeholders for messages of the log, or unreadable.
 func (t *turn) parts() []part {
 	var out []part
 	for _, m := range t.messages[t.start:] {
@@ -214,8 +212,8 @@ func (t *turn) parts() []part {
 	return out
 }
 
-// news returns the end of a part that may not be in the log yet: the last answer, what
-// it answers, and what came behind it.
+// news returns the end of a part that may be new to the log: the last answer, the messages that it
+// answers, and the messages behind it.
 func (p part) news() part {
 	answers := 0
 	for i, m := range slices.Backward(p.messages) {
@@ -229,8 +227,8 @@ func (p part) news() part {
 	return p
 }
 
-// said reports whether m is part of the conversation: of a user, an assistant or a
-// tool, and no note, system message, summary or transfer between agents.
+// said reports whether m is part of the conversation: a message of a user, an assistant or a tool.
+// Notes, system messages, summaries and transfers between agents are not.
 func said(m *schema.Message) bool {
 	if m == nil || einox.IsNote(m) || einox.IsDigest(m) {
 		return false
@@ -254,7 +252,7 @@ func lastUser(messages []*schema.Message) int {
 	return -1
 }
 
-// turnStart returns where the turn starts whose last user message is at user.
+// turnStart returns the index where the turn starts whose last user message is at index user.
 func turnStart(messages []*schema.Message, user int) int {
 	start, id := user, einox.TurnOf(messages[user])
 	for i, m := range slices.Backward(messages[:user]) {
@@ -269,8 +267,8 @@ func turnStart(messages []*schema.Message, user int) int {
 	return start
 }
 
-// earlier reports whether m was said before the turn: it is no user's, comes from the
-// log, or is marked as another turn's.
+// earlier reports whether m was said before the turn: it comes from an assistant, a tool or the
+// log, or carries another turn's mark.
 func earlier(m *schema.Message, turn string) bool {
 	return said(m) && (m.Role != schema.User || einox.SeqOf(m) > 0 || einox.TurnOf(m) != "" && einox.TurnOf(m) != turn)
 }
@@ -283,30 +281,28 @@ func placeIn(m *schema.Message, id string) (int, bool) {
 	return einox.IndexOf(m)
 }
 
-// systemAt returns the index of the first system message that is not memory's, or -1.
+// systemAt returns the index of the first system message of the program, or -1. It skips memory's.
 func systemAt(messages []*schema.Message) int {
 	return slices.IndexFunc(messages, func(m *schema.Message) bool {
 		return m != nil && m.Role == schema.System && !einox.IsNote(m)
 	})
 }
 
-// Prepare is the on_reply hook for graphs, and for handler interfaces of newer
-// Eino releases: it returns messages with the note in its place and the turn
-// marked. It may be called before every call of a model with the messages it
-// returned before: the search is made once a turn, and what left the messages to
-// make them fit the window stays away. The user's message in what it returns has the note
-// inside: show people the message that you gave.
+// Prepare is the on_reply hook for graphs, and for handler interfaces of newer Eino releases. It
+// returns messages with the note in its place and the turn marked. It may be called before every
+// call of a model with the messages that it returned before: it searches once a turn, and messages
+// that left to fit the window stay away. The returned user's message has the note inside: show
+// people the message that you gave.
 //
-// The error is nil, or an error that says by how much (compaction.OverError) where Config.Window is set and even the
-// messages returned do not fit it; failures of memory go to Config.OnError.
+// With Config.Window it returns an error if even the shortened messages exceed the window. The
+// error says by how much (compaction.OverError). Failures of memory go to Config.OnError.
 func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
 	return h.prepare(ctx, messages, true)
 }
 
-// Finish records the turn that messages end with: those that Prepare returned,
-// with everything that was produced since. Called again with the same messages it
-// changes nothing, because they carry the turn's id; messages that Prepare never
-// saw are a new turn each time.
+// Finish records the turn that messages end with: the messages that Prepare returned and all that
+// came after them. A second call with the same messages changes nothing, because they carry the
+// turn's id. Messages that Prepare never saw are a new turn each time.
 //
 // The error is always nil; failures of memory go to Config.OnError.
 func (h *Hooks) Finish(ctx context.Context, messages []*schema.Message) error {
@@ -314,14 +310,13 @@ func (h *Hooks) Finish(ctx context.Context, messages []*schema.Message) error {
 	return nil
 }
 
-// MessageModifier returns a modifier for flow/agent/react (its
-// react.AgentConfig.MessageModifier): the model sees the note at every call, and
-// the agent's state never holds it. next, which may be nil, runs first.
+// MessageModifier returns a modifier for flow/agent/react (its react.AgentConfig.MessageModifier).
+// The model sees the note at every call, and the agent's state stays free of it. next, which may be
+// nil, runs first.
 //
-// A modifier sees each call alone, so the search is made for each call of the
-// model in a turn. Record turns by [Hooks.Finish]. With Config.Window each call is made
-// to fit; what was said before is the caller's, and one that does not fit goes on, as
-// with [Hooks.MessageRewriter].
+// A modifier sees each call alone, so it searches for each call of the model in a turn. Record
+// turns by [Hooks.Finish]. With Config.Window each call is made to fit. The caller keeps the
+// history. A call that does not fit goes on, as with [Hooks.MessageRewriter].
 func (h *Hooks) MessageModifier(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
 	return h.modifier(next, func(ctx context.Context, input []*schema.Message) ([]*schema.Message, error) {
 		out := input
@@ -330,23 +325,22 @@ func (h *Hooks) MessageModifier(next func(ctx context.Context, input []*schema.M
 	})
 }
 
-// MessageRewriter returns a rewriter for flow/agent/react (its
-// react.AgentConfig.MessageRewriter): what was said before, the note, and all of it
-// made to fit, kept in the agent's state, so that the search is made once a turn
-// and a summary once. next, which may be nil, runs first. A rewriter cannot fail: a
-// context that does not fit goes on, and Config.OnError is called; wrap the model
-// by [Hooks.WrapModel] to have it refused.
+// MessageRewriter returns a rewriter for flow/agent/react (its react.AgentConfig.MessageRewriter):
+// the session's history, the note, and all of it made to fit. The agent's state keeps the result,
+// so that it searches once a turn and summarises once. next, which may be nil, runs first. A
+// rewriter has no error to return: a context that does not fit goes on, and Config.OnError is
+// called. Wrap the model by [Hooks.WrapModel] to refuse it.
 //
-// It records nothing: only the caller knows how the turn ends. Record it by
-// [Hooks.Finish], with what the agent was given and what it produced (see
-// react.WithMessageFuture). What left the context until then is in the archive.
+// It leaves the record to the caller, who knows how the turn ends. Record it by [Hooks.Finish],
+// with the agent's input and output (see react.WithMessageFuture). Messages that left the context
+// until then are in the archive.
 func (h *Hooks) MessageRewriter(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
 	return h.modifier(next, func(ctx context.Context, input []*schema.Message) ([]*schema.Message, error) {
 		return h.prepare(ctx, input, false)
 	})
 }
 
-// modifier calls next, which may be nil, and then do. The only error is reported.
+// modifier calls next, which may be nil, and then do. It reports do's error.
 func (h *Hooks) modifier(next func(context.Context, []*schema.Message) []*schema.Message, do func(context.Context, []*schema.Message) ([]*schema.Message, error)) func(context.Context, []*schema.Message) []*schema.Message {
 	return func(ctx context.Context, input []*schema.Message) []*schema.Message {
 		if next != nil {
@@ -360,8 +354,7 @@ func (h *Hooks) modifier(next func(context.Context, []*schema.Message) []*schema
 	}
 }
 
-// show returns messages with the note for the last thing that the user said, answered or
-// not.
+// show returns messages with the note for the user's last message, answered or still open.
 func (h *Hooks) show(ctx context.Context, messages []*schema.Message) []*schema.Message {
 	t := h.find(messages)
 	if !h.plan.Search || t.user < 0 {

@@ -18,9 +18,8 @@ import (
 // stageCompact is window.StageCompact.
 const stageCompact = "compact"
 
-// loadHistory puts what the session holds in front of a turn that begins. A caller that
-// passes what was said before knows it better: then nothing is loaded. Nor is it in an
-// agent that another one calls as a tool.
+// loadHistory puts the session's messages in front of a turn that begins. It leaves alone a turn
+// whose caller passes its own history, and an agent that another one calls as a tool.
 func (h *Hooks) loadHistory(ctx context.Context, t *turn) {
 	if h.window == nil || nested(ctx) || slices.ContainsFunc(t.messages, func(m *schema.Message) bool { return earlier(m, t.id) }) {
 		return
@@ -39,17 +38,17 @@ func (h *Hooks) loadHistory(ctx context.Context, t *turn) {
 	t.insert(t.start, history...)
 }
 
-// fit returns messages as models are shown them: with notes inside the user's messages, as they
-// fit the window, marked as [Hooks.withhold] does. Its only error is that they do not fit: sent
-// all the same they would be refused by the provider, or cut by it. Whatever else goes wrong
-// leaves them as they are.
+// fit returns messages as models read them: notes inside the user's messages, private ones marked
+// as by [Hooks.withhold], and all made to fit the window. It returns an error only for messages
+// that exceed the window: the provider would refuse or cut them. Any other failure leaves them as
+// they are.
 func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (out []*schema.Message, over error) {
 	defer func() { out = einox.Fold(out) }()
 	messages = h.withhold(ctx, einox.Unfold(messages))
 	if h.window == nil {
 		return messages, nil
 	}
-	if s.IsZero() { // a turn goes on, and nothing was searched for
+	if s.IsZero() { // a turn goes on, after a call that skipped the search
 		s = h.quietScope(ctx)
 	}
 	ctx = h.aliveBy(ctx, s, messages)
@@ -73,8 +72,8 @@ func (h *Hooks) fitting(ctx context.Context, messages []*schema.Message) ([]*sch
 	return h.fit(detach(ctx), s, messages)
 }
 
-// restored returns a turn with what left it put back, as the log is to have it. What
-// cannot be read back is reported, and stays a placeholder, which the log does not get.
+// restored returns a turn with the originals of its placeholders, for the log. It reports an
+// unreadable one, which stays a placeholder and out of the log.
 func (h *Hooks) restored(ctx context.Context, t *turn) *turn {
 	if h.window == nil {
 		return t

@@ -20,11 +20,11 @@ const timeZone = "time_zone"
 // zoneKey is the context's key for the zone of a wrapped run.
 type zoneKey struct{}
 
-// Zone returns the zone of the person for whom a run is made: that of its session value
-// "time_zone", else Config.Location. A name that is none of a zone is reported once.
+// Zone returns the zone of the person for whom a run is made: its session value "time_zone", else
+// Config.Location. It reports the name of an unknown zone once.
 func (h *Hooks) Zone(ctx context.Context) *time.Location { return h.zoneOf(ctx, nil) }
 
-// zoneOf is Zone, which what is known of the person may say as well.
+// zoneOf is Zone, and takes the zone of a standing memory as well.
 func (h *Hooks) zoneOf(ctx context.Context, standing []backends.Hit) *time.Location {
 	name := ctx.Value(zoneKey{})
 	h.guard(ctx, StageZone, func() {
