@@ -12,16 +12,14 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// slack is the share of what a context may have that the steps which archive rounds free
-// beside what is needed, so that not every message calls for the next archive, and the
-// provider's cache of the prompt stays good meanwhile.
+// slack is the share of the target that the archiving steps free beyond the need. So many
+// messages pass before the next archive, and the provider's prompt cache stays good meanwhile.
 const slack = 0.1
 
-// ArchiveRounds moves the oldest rounds to the archive, and puts one message in their
-// place that says what the user asked in them, which tools were called, and where all of
-// it is kept. It calls no model. Placeholders of older rounds go along, so that there is
-// one however often it runs; the text of a summary is taken over. The running round
-// stays.
+// ArchiveRounds moves the oldest rounds to the archive, and puts one message in their place.
+// That message has the user's questions, the tools called, and the reference to the archive. It
+// calls no model. Placeholders of older rounds are merged into it, so that one remains however
+// often the step runs; it takes over the text of a summary. The running round stays.
 type ArchiveRounds struct{}
 
 func (ArchiveRounds) build(*Config) (*step, error) {
@@ -38,11 +36,10 @@ func (ArchiveRounds) build(*Config) (*step, error) {
 	}}, nil
 }
 
-// ArchiveCurrent moves the older steps of the running round to the archive, and puts one
-// message in their place, behind the user's, that lists the calls and says where all of
-// it is kept. It calls no model. The newest exchange stays; where that alone is too
-// large, the results in it are offloaded, whatever their size, and the placeholders of
-// older rounds are made as short as they can be.
+// ArchiveCurrent moves the older steps of the running round to the archive. One message behind
+// the user's takes their place: it lists the calls and gives the reference. It calls no model.
+// The newest exchange stays. If that alone is too large, its results are offloaded, whatever
+// their size, and the placeholders of older rounds are made as short as possible.
 type ArchiveCurrent struct{}
 
 func (ArchiveCurrent) build(*Config) (*step, error) {
@@ -56,8 +53,8 @@ func (ArchiveCurrent) build(*Config) (*step, error) {
 	}}, nil
 }
 
-// pastGroups returns what of the past may leave, a round each. What stands before the
-// first round goes with it.
+// pastGroups returns the messages of the past that may leave, one group a round. Messages before
+// the first round go with it.
 func (c *draft) pastGroups() [][]int {
 	l := c.layout()
 	var out [][]int
@@ -78,8 +75,8 @@ func (c *draft) pastGroups() [][]int {
 	return out
 }
 
-// runningGroups returns what of the running round may leave, an exchange each: all but
-// what the user said, and the newest exchange.
+// runningGroups returns the messages of the running round that may leave, one group an exchange:
+// all except the user's messages and the newest exchange.
 func (c *draft) runningGroups() [][]int {
 	l := c.layout()
 	exchanges := einox.Exchanges(c.messages, l.running)
@@ -92,7 +89,7 @@ func (c *draft) runningGroups() [][]int {
 	return out
 }
 
-// shapes are those that are tried in turn: each says less.
+// shapes are the forms of a placeholder to try in turn: each says less.
 func (c *draft) shapes(running bool) [3]shape {
 	target := c.config.target()
 	return [3]shape{
@@ -102,15 +99,15 @@ func (c *draft) shapes(running bool) [3]shape {
 	}
 }
 
-// leaving is what leaves together for one placeholder.
+// leaving is a set of messages that one placeholder replaces.
 type leaving struct {
 	indices []int // ascending
 	tokens  int
 	digest  digest
-	fresh   bool // it has messages that are no placeholders of many
+	fresh   bool // it has messages other than placeholders of many
 }
 
-// grow adds messages to what leaves.
+// grow adds messages to the set.
 func (c *draft) grow(g *leaving, indices []int) {
 	for _, i := range indices {
 		g.digest.add(c.messages[i], c.tokens[i])
@@ -120,15 +117,15 @@ func (c *draft) grow(g *leaving, indices []int) {
 	g.indices = append(g.indices, indices...)
 }
 
-// standIn returns the placeholder of what leaves, and how many tokens the context loses by it.
+// standIn returns the placeholder of the set, and how many tokens the context loses by it.
 func (c *draft) standIn(g *leaving, s shape, ref string) (p *schema.Message, gain int) {
 	p = c.placeholder(&g.digest, s, ref)
 	return p, g.tokens - c.count(p)
 }
 
-// smallest returns as many groups, from the oldest on, as make the context fit with some
-// room to spare, and the shape of their placeholder. ok is false if all together do not
-// suffice: then all of them leave, in the last shape.
+// smallest returns the fewest groups, from the oldest on, that make the context fit with some
+// room to spare, and the shape of their placeholder. ok is false if all groups together are too
+// small: then all of them leave, in the last shape.
 func (c *draft) smallest(groups [][]int, shapes [3]shape) (g *leaving, s shape, ok bool) {
 	g = &leaving{}
 	need := c.over() + int(slack*float64(c.config.target()))
@@ -149,8 +146,8 @@ func (c *draft) smallest(groups [][]int, shapes [3]shape) (g *leaving, s shape, 
 	return g, s, false
 }
 
-// fold puts one placeholder in the place of what leaves, once that is stored. It does
-// nothing where the placeholder would not be smaller.
+// fold stores the leaving messages, and then puts one placeholder in their place. It leaves them
+// where the placeholder would be as large as they are.
 func (c *draft) fold(ctx context.Context, g *leaving, s shape) error {
 	if _, gain := c.standIn(g, s, draftRef); len(g.indices) == 0 || gain <= 0 {
 		return nil
@@ -169,8 +166,8 @@ func (c *draft) fold(ctx context.Context, g *leaving, s shape) error {
 	return nil
 }
 
-// offloadNewest offloads the results that are left, oldest first, if the context still
-// does not fit.
+// offloadNewest offloads the remaining results, oldest first, while the context exceeds the
+// limit.
 func (c *draft) offloadNewest(ctx context.Context) error {
 	var swaps []swap
 	for i := c.layout().running.From; i < len(c.messages); i++ {
@@ -181,8 +178,8 @@ func (c *draft) offloadNewest(ctx context.Context) error {
 	return c.substitute(ctx, swaps, c.overLimit)
 }
 
-// tighten makes what stands for past rounds shorter, if the context still does not fit:
-// a long summary must not be what a turn fails for.
+// tighten shortens the placeholders of past rounds if the context still exceeds the limit. A
+// turn must not fail because of a long summary.
 func (c *draft) tighten(ctx context.Context) error {
 	if c.overLimit() <= 0 {
 		return nil

@@ -15,20 +15,19 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// OverError is returned for a context that does not fit its budget, and says by how much.
+// OverError is returned for a context that exceeds its budget, and says by how much.
 type OverError struct {
 	Tokens int // of the context
-	Limit  int // what it may have
+	Limit  int // the most that it may have
 }
 
-// Error says by how many tokens, and what to do.
+// Error gives the excess in tokens, and the remedy.
 func (e *OverError) Error() string {
 	return fmt.Sprintf("context over budget: %d tokens, %d more than the %d that fit: shorten the last message or the system prompt, or raise the window",
 		e.Tokens, e.Tokens-e.Limit, e.Limit)
 }
 
-// Budget divides a model's context window. What is not reserved belongs to the
-// conversation.
+// Budget divides a model's context window. The conversation gets all that is left of it.
 type Budget struct {
 	// Window is the model's context window in tokens: input and answer together.
 	// Required.
@@ -36,20 +35,20 @@ type Budget struct {
 	// Answer is reserved for the model's answer. Optional. Defaults to an eighth of
 	// Window, at most 8192; negative reserves nothing.
 	Answer int
-	// Tools is reserved for the definitions of the agent's tools, which no hook of
-	// Eino shows. Count them with [CountTools]. Optional. Defaults to a sixteenth of
-	// Window, at most 4096; negative reserves nothing.
+	// Tools is reserved for the definitions of the agent's tools, which Eino hides from hooks.
+	// Count them with [CountTools]. Optional. Defaults to a sixteenth of Window, at most 4096;
+	// negative reserves nothing.
 	Tools int
-	// Memories is how much of the conversation's share a prompt of package window may
-	// give to what a search found. Optional. Defaults to a sixteenth of Window, at most
-	// 2048; negative gives nothing.
+	// Memories is the part of the conversation's share that a prompt of package window may give
+	// to the hits of a search. Optional. Defaults to a sixteenth of Window, at most 2048;
+	// negative gives nothing.
 	Memories int
 	// Counter counts tokens. Optional. Defaults to [Estimate].
 	Counter Counter
 }
 
-// WithDefaults returns a budget whose fields are all set. One without a window, or of
-// which nothing is left for the conversation, is backends.ErrInvalid.
+// WithDefaults returns a budget with all fields set. It returns backends.ErrInvalid where Window
+// is missing, or where the conversation's share is zero or less.
 func (b Budget) WithDefaults() (Budget, error) {
 	if b.Window <= 0 {
 		return b, fmt.Errorf("budget: %w: Window is %d: give the model's context window in tokens", backends.ErrInvalid, b.Window)
@@ -65,11 +64,11 @@ func (b Budget) WithDefaults() (Budget, error) {
 	return b, nil
 }
 
-// reserve returns what is given, or the share if nothing is, at most limit.
+// reserve returns given, or share up to limit where given is 0.
 func reserve(given, share, limit int) int {
 	switch {
 	case given < 0:
-		return -1 // nothing, also when the defaults are filled in again
+		return -1 // nothing; negative, so that filling in the defaults again keeps it
 	case given > 0:
 		return given
 	}
@@ -81,17 +80,17 @@ func (b Budget) Limit() int { return b.Window - max(b.Answer, 0) - max(b.Tools, 
 
 // Usage is how full a context is.
 type Usage struct {
-	Tokens int // of the conversation, and of what memory put in
-	Limit  int // what it may have, see [Budget.Limit]
+	Tokens int // of the conversation and of memory's messages
+	Limit  int // the most that it may have, see [Budget.Limit]
 }
 
-// Percent returns the share of the limit that is taken: 100 is full.
+// Percent returns the used share of the limit: 100 is full.
 func (u Usage) Percent() float64 { return 100 * float64(u.Tokens) / float64(max(u.Limit, 1)) }
 
-// Over returns by how many tokens the limit is exceeded: negative where there is room.
+// Over returns the tokens above the limit: negative where there is room.
 func (u Usage) Over() int { return u.Tokens - u.Limit }
 
-// Usage counts a context. Nil messages count nothing.
+// Usage counts a context. Nil messages count 0.
 func (b Budget) Usage(messages []*schema.Message) Usage {
 	config.Default(&b.Counter, Estimate)
 	u := Usage{Limit: b.Limit()}
@@ -101,28 +100,28 @@ func (b Budget) Usage(messages []*schema.Message) Usage {
 	return u
 }
 
-// isMemory reports whether m is what memory put in: a note of a search or the core
-// blocks. It was not said, and memory can make it again.
+// isMemory reports whether memory added m: a note of a search or the core blocks. Memory can
+// make such a message again.
 func isMemory(m *schema.Message) bool { return einox.IsRecalled(m) || einox.IsCore(m) }
 
-// Counter counts the tokens of a text as a model does. It must be safe for concurrent use.
-// More text must not count less.
+// Counter counts the tokens of a text as a model does. It must be safe for concurrent use. A
+// longer text must count at least as much.
 type Counter func(text string) int
 
-// toolTokens is what the protocol adds to the definition of a tool.
+// toolTokens is the protocol's share of the definition of a tool.
 const toolTokens = 12
 
-// Estimate counts offline and without any model's vocabulary. It errs on the high
-// side by a few percent for English, and more for other scripts; a budget that must be
-// used to the last token needs the model's own tokenizer.
+// Estimate counts offline, independently of any model's vocabulary. It errs on the high side by
+// a few percent for English, and more for other scripts. A budget that must be used to the last
+// token needs the model's own tokenizer.
 var Estimate Counter = text.Tokens
 
-// Message counts a message as it goes to the provider: its texts, reasoning, tool calls,
-// media, and what the protocol adds. A nil message counts nothing.
+// Message counts a message as it goes to the provider: its texts, reasoning, tool calls, media,
+// and the protocol's share. A nil message counts 0.
 func (c Counter) Message(m *schema.Message) int { return einox.Tokens(m, c) }
 
-// CountTools estimates what the definitions of tools take of a window, for
-// [Budget].Tools. A schema that JSON cannot express counts nothing.
+// CountTools estimates the tokens of tool definitions, for [Budget].Tools. A schema that JSON
+// rejects counts 0.
 func CountTools(tools []*schema.ToolInfo) int {
 	n := 0
 	for _, t := range tools {
@@ -131,7 +130,7 @@ func CountTools(tools []*schema.ToolInfo) int {
 		}
 		n += toolTokens + Estimate(t.Name) + Estimate(t.Desc)
 		if s, err := t.ToJSONSchema(); err == nil && s != nil {
-			arguments, _ := json.Marshal(s) // what fails counts nothing
+			arguments, _ := json.Marshal(s) // a failure counts 0
 			n += Estimate(string(arguments))
 		}
 	}

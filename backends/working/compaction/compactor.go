@@ -15,39 +15,37 @@ import (
 	"github.com/einomem/einomem/internal/config"
 )
 
-// Archive keeps what leaves a context:
-// [github.com/einomem/einomem/backends/working/archive.Archive] is one. It must be safe
-// for concurrent use.
+// Archive keeps the messages that leave a context:
+// [github.com/einomem/einomem/backends/working/archive.Archive] is one. It must be safe for
+// concurrent use.
 type Archive interface {
-	// Put stores messages and returns the reference under which all of them are found.
-	// When it returns, they are stored; storing them again is harmless. It does not
-	// change them.
+	// Put stores messages and returns the reference under which all of them are found. When err
+	// is nil they are stored; storing them again is harmless. It leaves them unchanged.
 	Put(ctx context.Context, messages []*schema.Message) (ref string, err error)
 }
 
-// errNoArchive is in the [Report] of a step that has something to replace and nowhere to
-// keep it.
+// errNoArchive is in the [Report] of a step that has messages to replace but lacks an archive.
 var errNoArchive = errors.New("no archive: set Request.Archive")
 
-// Step makes a context smaller in one way. The steps of this package are all there are.
+// Step makes a context smaller in one way. Only this package has steps.
 type Step interface {
-	// build checks the step's configuration and returns what runs, or ErrInvalid.
+	// build checks the step's configuration and returns the step to run, or ErrInvalid.
 	build(c *Config) (*step, error)
 }
 
-// step is a step that is ready to run. It is shared by all calls of a [Compactor].
+// step is ready to run. All calls of a [Compactor] share it.
 type step struct {
 	name string // in a [Report]
-	// run works on c until over returns 0 or less, or nothing is left to do. What it
-	// did before it failed stays.
+	// run works on c until it fits, or until the step has done all it can. Changes made before a
+	// failure stay.
 	run func(ctx context.Context, c *draft) error
-	// when, if set, says whether the step runs at all.
+	// when, if set, says whether the step runs.
 	when func(c *draft) bool
 }
 
-// Default returns all steps in their order, from free to costly: those that call no
-// model, then summaries by m, and last what brings the context into its budget when the
-// model fails. Without a model it is [Free].
+// Default returns all steps in their order, from free to costly: the steps that call no model,
+// summaries by m, and archiving steps, which bring the context into its budget when the model
+// fails. For a nil model it is [Free].
 func Default(m model.BaseChatModel) []Step {
 	if m == nil {
 		return Free()
@@ -59,32 +57,32 @@ func Default(m model.BaseChatModel) []Step {
 	}
 }
 
-// Free returns the steps that call no model, in their order: what is derived goes first,
-// then what is large and old, then whole rounds, then the older part of the running round.
+// Free returns the steps that call no model, in their order. Derived messages go first, then
+// large old ones, then whole rounds, then the older part of the running round.
 func Free() []Step {
 	return []Step{DropDerived{}, OffloadTools{}, OffloadMessages{}, ArchiveRounds{}, ArchiveCurrent{}}
 }
 
-// Config says when and how contexts are made smaller. It is copied by [New].
+// Config says when and how contexts are made smaller. [New] copies it.
 type Config struct {
 	// Budget says how many tokens a context may have. Required.
 	Budget Budget
 	// Steps are tried in this order, each only while the context is too large.
 	// Optional. Defaults to [Free].
 	Steps []Step
-	// Trigger is the share of the budget's limit above which the steps run, and down to
-	// which they go: above 0, at most 1. Optional. Defaults to 1.
+	// Trigger is a share of the budget's limit: the steps run above it, and go down to it. It is
+	// above 0, at most 1. Optional. Defaults to 1.
 	Trigger float64
-	// Language of placeholders and summaries; what they quote stays as it was said.
-	// Optional. LanguageAuto follows the last user message.
+	// Language of placeholders and summaries; quotes keep their own. Optional. LanguageAuto
+	// follows the last user message.
 	Language backends.Language
-	// NoTools leaves the names of the tools grep_working_memory and read_working_memory
-	// out of the placeholders. Set it for an agent that does not have them: it would
-	// call what is not there.
+	// NoTools leaves the names of the tools grep_working_memory and read_working_memory out of
+	// the placeholders. Set it for an agent that lacks these tools, so that it does not call
+	// them.
 	NoTools bool
 }
 
-// withDefaults returns a copy that is complete, or ErrInvalid.
+// withDefaults returns a complete copy, or ErrInvalid.
 func (c *Config) withDefaults() (*Config, error) {
 	if c == nil {
 		return nil, fmt.Errorf("%w: no config: give at least a Budget", backends.ErrInvalid)
@@ -104,7 +102,7 @@ func (c *Config) withDefaults() (*Config, error) {
 
 // target is the number of tokens that the steps go down to.
 func (c *Config) target() int {
-	const rounding = 1e-6 // 20000.0/65536 of 65536 is 20000, not what floating point makes of it
+	const rounding = 1e-6 // 20000.0/65536 of 65536 is 20000; floating point may make it less
 	return int(c.Trigger*float64(c.Budget.Limit()) + rounding)
 }
 
@@ -134,41 +132,40 @@ func New(cfg *Config) (*Compactor, error) {
 	return c, nil
 }
 
-// Request is a context to make smaller.
+// Request is a context to compact.
 type Request struct {
-	// Messages is the context, oldest first. Neither the slice nor the messages are
-	// changed.
+	// Messages is the context, oldest first. The slice and the messages stay unchanged.
 	Messages []*schema.Message
-	// Archive keeps what is replaced. Optional: without one only that is done which
-	// loses nothing.
+	// Archive keeps the replaced messages. Optional: if it is nil, only steps that lose nothing
+	// take effect.
 	Archive Archive
-	// Begin returns the context for the steps. It is called once, if the messages do not fit.
-	// Optional.
+	// Begin returns the context for the steps. It is called once, if the messages exceed the
+	// budget. Optional.
 	Begin func(ctx context.Context) context.Context
 }
 
-// Result is a context that was made smaller.
+// Result is a context after compaction.
 type Result struct {
-	// Messages is the context: a slice of its own, whose messages are the request's
-	// where nothing was to be done about them. Providers take it.
+	// Messages is the context: a slice of its own, with the request's messages wherever they
+	// could stay as they are. Providers accept it.
 	Messages []*schema.Message
-	// Before and After say how full it was, and is.
+	// Before and After say how full the context was, and is.
 	Before, After Usage
-	// Steps reports what was done, one report a step that ran.
+	// Steps has one report for each step that ran.
 	Steps []Report
-	// Usage is what models were asked for.
+	// Usage counts the requests to models.
 	Usage backends.Usage
-	// Summary is what the session may keep: the last summary of this call that covers
-	// the beginning of the session's log; else nil.
+	// Summary is for the session to keep: the last summary of this call that covers the
+	// beginning of the session's log; else nil.
 	Summary *Summary
 }
 
-// Report says what one step did.
+// Report is the outcome of one step.
 type Report struct {
 	Step     string
 	Replaced int   // messages that left or were replaced
 	Saved    int   // tokens
-	Err      error // what went wrong; what was not stored was not replaced either
+	Err      error // the error, if any; messages that could not be stored were left in place
 }
 
 // Summary stands for the beginning of a session.
@@ -177,14 +174,14 @@ type Summary struct {
 	Upto int64 // the last sequence number of the session's log that it covers
 }
 
-// Compact returns the context of r as one that providers take and that fits the budget.
-// While it fits as it is, nothing is stored and no model is asked: only calls and results
-// of tools that do not belong together are repaired. Of messages that are private, none of
-// which is stored or summarised, the older ones lose their words first.
+// Compact returns the context of r in a form that providers accept and that fits the budget.
+// Where it fits already, Compact only repairs calls and results of tools that do not belong
+// together; it stores nothing and asks no model. Private messages are never stored or
+// summarised: before the steps run, the older ones lose their words.
 //
-// The error is an [*OverError] when all steps together do not suffice, and the context's
-// when that ends first; the result is valid then too, and as small as could be. ErrInvalid
-// comes without one.
+// The error is an [*OverError] when all steps together are too little, and the error of ctx when
+// that ends first. The result is valid then too, and as small as possible. Only ErrInvalid comes
+// with a nil result.
 func (c *Compactor) Compact(ctx context.Context, r *Request) (*Result, error) {
 	if r == nil {
 		return nil, fmt.Errorf("compaction: %w: no request", backends.ErrInvalid)

@@ -15,8 +15,8 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// draft is a context while steps work on it: its messages, and what each of them counts.
-// It belongs to one call of [Compactor.Compact] and is not safe for concurrent use.
+// draft is a context while steps work on it: its messages, and the tokens of each. It belongs to
+// one call of [Compactor.Compact], in one goroutine.
 type draft struct {
 	config   *Config
 	archive  Archive
@@ -46,8 +46,7 @@ func newDraft(cfg *Config, r *Request) *draft {
 	return c
 }
 
-// languageOf returns the language to write in: the one that is configured, else that of
-// the last user message.
+// languageOf returns the configured language, else the one of the last user message.
 func languageOf(configured backends.Language, messages []*schema.Message) backends.Language {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if einox.Asks(messages[i]) {
@@ -70,7 +69,7 @@ func (c *draft) apply(ctx context.Context, s *step) Report {
 
 func (c *draft) count(m *schema.Message) int { return c.config.Budget.Counter.Message(m) }
 
-// countText counts a text alone.
+// countText counts a single text.
 func (c *draft) countText(s string) int { return c.config.Budget.Counter(s) }
 
 // sum counts the messages of a span.
@@ -84,14 +83,14 @@ func (c *draft) sum(s einox.Span) int {
 
 func (c *draft) usage() Usage { return Usage{Tokens: c.total, Limit: c.config.Budget.Limit()} }
 
-// over returns by how many tokens the context is larger than what the steps go down to:
-// the limit times [Config].Trigger.
+// over returns by how many tokens the context exceeds the target of the steps: the limit times
+// [Config].Trigger.
 func (c *draft) over() int { return c.total - c.config.target() }
 
-// overLimit returns by how many tokens the context is larger than what fits at all.
+// overLimit returns by how many tokens the context exceeds the limit itself.
 func (c *draft) overLimit() int { return c.usage().Over() }
 
-// recentFrom returns where the n newest messages begin, those of the system aside.
+// recentFrom returns where the n newest messages begin; the system's do not count.
 func (c *draft) recentFrom(n int) int {
 	i := len(c.messages)
 	for i > 0 && n > 0 {
@@ -102,7 +101,7 @@ func (c *draft) recentFrom(n int) int {
 	return i
 }
 
-// layout is how a context is divided. Any change of the context makes it invalid.
+// layout is the division of a context. Any change of the context makes it invalid.
 type layout struct {
 	past    []einox.Span // the rounds before the running one, oldest first
 	running einox.Span
@@ -115,15 +114,15 @@ func (c *draft) layout() *layout {
 	return &layout{past: rounds[:last], running: rounds[last], kept: currentNotes(c.messages, rounds[last].From)}
 }
 
-// keeps reports whether message i never leaves: what the system says, and what memory
-// put in for the running turn.
+// keeps reports whether message i stays in the context for good: the system's messages, and
+// memory's notes for the running turn.
 func (l *layout) keeps(messages []*schema.Message, i int) bool {
 	return l.kept[i] || messages[i].Role == schema.System && !einox.IsNote(messages[i])
 }
 
-// currentNotes returns what memory put in for the turn that begins at start: the notes
-// from there on, the last of the core blocks, and the notes that stand right after the
-// system's messages, unless one of the same name stands in the turn.
+// currentNotes returns memory's messages for the turn that begins at start: the notes from there
+// on; the last message of the core blocks; and the notes right after the system's messages. A
+// note of the turn replaces an earlier one of the same name.
 func currentNotes(messages []*schema.Message, start int) map[int]bool {
 	kept, names := make(map[int]bool), make(map[string]bool)
 	core := -1
@@ -148,8 +147,8 @@ func currentNotes(messages []*schema.Message, start int) map[int]bool {
 	return kept
 }
 
-// withhold takes the words out of private messages that a step may summarise or quote. Those
-// that stay are left: what the user of the running round said, and the newest exchange.
+// withhold removes the words of private messages that a step may summarise or quote. It spares
+// the messages that stay in any case: the user's in the running round, and the newest exchange.
 func (c *draft) withhold() {
 	running := c.layout().running
 	exchanges := einox.Exchanges(c.messages, einox.Span{To: len(c.messages)})
@@ -162,7 +161,7 @@ func (c *draft) withhold() {
 	}
 }
 
-// put keeps messages in the archive and returns their reference.
+// put stores messages in the archive and returns their reference.
 func (c *draft) put(ctx context.Context, messages ...*schema.Message) (string, error) {
 	if c.archive == nil {
 		return "", errNoArchive
@@ -181,7 +180,7 @@ func (c *draft) put(ctx context.Context, messages ...*schema.Message) (string, e
 	return ref, nil
 }
 
-// indices returns those of the messages of a span.
+// indices returns the indices of the messages of a span.
 func indices(s einox.Span) []int {
 	var out []int
 	for i := s.From; i < s.To; i++ {
@@ -190,9 +189,9 @@ func indices(s einox.Span) []int {
 	return out
 }
 
-// replace puts m in the place of the messages with these indices, which ascend: where the
-// first of them stood. A nil m only removes them. What leaves must be in the archive
-// before; calls of tools and their results leave together.
+// replace replaces the messages with these ascending indices by m, at the place of the first. A
+// nil m only removes them. Store them in the archive before; calls of tools and their results
+// leave together.
 func (c *draft) replace(indices []int, m *schema.Message) {
 	for _, i := range indices {
 		c.total -= c.tokens[i]
@@ -214,15 +213,15 @@ func (c *draft) replace(indices []int, m *schema.Message) {
 	c.replaced += len(indices)
 }
 
-// swap is a message that may leave for a smaller one.
+// swap is a message that a smaller one may replace.
 type swap struct {
 	index int
 	build func(ref string) *schema.Message // the smaller one
 }
 
-// substitute replaces messages by smaller ones, in this order, until over returns 0 or
-// less. A message is replaced when it is stored; one that could not be is left, and the
-// error says why. It gives up after two of those in a row.
+// substitute replaces messages by smaller ones, in this order, until over returns 0 or less.
+// Each is stored first; one that cannot be stored stays, and the error says why. After two such
+// failures in a row it gives up.
 func (c *draft) substitute(ctx context.Context, swaps []swap, over func() int) error {
 	var errs error
 	failures := 0 // in a row

@@ -19,10 +19,10 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// DropDerived drops what was made of something that is kept elsewhere: notes of searches
-// and core blocks of former turns, for good, and the reasoning of former rounds, which
-// goes to the archive. The reasoning of the running round stays, and the beginning of one that
-// led to calls: models that think want it back with them.
+// DropDerived drops messages that derive from others kept elsewhere. It drops notes of searches
+// and core blocks of former turns for good, and moves the reasoning of former rounds to the
+// archive. The reasoning of the running round stays. So does the beginning of reasoning that led
+// to calls, since thinking models want it back with them.
 type DropDerived struct{}
 
 func (DropDerived) build(*Config) (*step, error) {
@@ -32,7 +32,7 @@ func (DropDerived) build(*Config) (*step, error) {
 	}}, nil
 }
 
-// dropNotes drops notes of former turns, oldest first, as long as that makes room.
+// dropNotes drops notes of former turns, oldest first, as long as the context is too large.
 func (c *draft) dropNotes() {
 	l := c.layout()
 	var drop []int
@@ -61,8 +61,8 @@ func (c *draft) dropReasoning(ctx context.Context) error {
 	return c.substitute(ctx, swaps, c.over)
 }
 
-// reasonOf is what stays of the reasoning of a message that leaves. Services that want it back
-// with calls refuse a request that lacks it.
+// reasonOf returns the part of a message's reasoning that stays when the message leaves.
+// Services that want reasoning back with calls refuse requests that lack it.
 func reasonOf(m *schema.Message) string {
 	if len(m.ToolCalls) == 0 {
 		return ""
@@ -70,28 +70,28 @@ func reasonOf(m *schema.Message) string {
 	return text.Line(m.ReasoningContent, argumentRunes)
 }
 
-// What is large, and what of it stays, by default.
+// Default sizes: the size from which a message is large, and the parts of it that stay.
 const (
 	defaultOver    = 2000 // tokens, as in ReMe
 	defaultPreview = 300  // runes
 	argumentRunes  = 120  // of a call's arguments
 )
 
-// OffloadTools moves large results of tools to the archive, oldest first. What stays says
-// which call it was, how large the result is, where it is kept and how it is read.
+// OffloadTools moves large results of tools to the archive, oldest first. The message that stays
+// gives the call, the size of the result, its reference, and the way to read it.
 type OffloadTools struct {
 	// Over is the size in tokens above which a result is large. Optional. Defaults to
 	// 2000.
 	Over int
-	// KeepRecent is the number of newest messages, those of the system aside, that are
-	// only touched when the context would not fit the budget's limit otherwise, whatever
-	// the trigger is. Optional.
+	// KeepRecent is the number of newest messages that are protected; the system's do not count.
+	// These are offloaded only while the context exceeds the budget's limit, whatever the
+	// trigger is. Optional.
 	KeepRecent int
 	// Preview is how many runes of the result's beginning stay. Optional. Defaults to
 	// 300; negative keeps none.
 	Preview int
 
-	all bool // offload all that are not recent, not only as many as it takes
+	all bool // offload all older ones, even where fewer would suffice
 }
 
 func (s OffloadTools) build(*Config) (*step, error) {
@@ -119,13 +119,13 @@ func (s OffloadTools) swaps(c *draft, from, to int) []swap {
 	return swaps
 }
 
-// isResult reports whether m is what a tool returned, in its own words. One whose call is
-// gone is memory's own message.
+// isResult reports whether m has the result of a tool in the tool's own words. A result that
+// lost its call is a message of memory's own.
 func isResult(m *schema.Message) bool {
 	return einox.RefOf(m) == "" && (m.Role == schema.Tool || m.Role == schema.User && einox.IsSummary(m))
 }
 
-// offloadResult is how the result that is message i leaves.
+// offloadResult returns the swap of the result that is message i.
 func (c *draft) offloadResult(i, preview int) swap {
 	m, size := c.messages[i], c.sizeOf(c.messages[i], c.tokens[i])
 	call := text.Line(m.ToolName, nameRunes) + "(…)"
@@ -140,8 +140,8 @@ func (c *draft) offloadResult(i, preview int) swap {
 	})
 }
 
-// offload is how message i leaves for a headline with a preview, or without one where
-// that would be no gain.
+// offload returns the swap of message i for a headline with a preview. If a preview would
+// make it as large as the original, it is left out.
 func (c *draft) offload(i, preview int, headline func(ref string) string) swap {
 	m, tokens := c.messages[i], c.tokens[i]
 	return swap{index: i, build: func(ref string) *schema.Message {
@@ -170,15 +170,15 @@ func callOf(messages []*schema.Message, i int) *schema.ToolCall {
 	return nil
 }
 
-// OffloadMessages moves long messages of users and assistants to the archive, those of
-// former rounds, oldest first: their texts, the arguments of their calls, and their media
-// of any size. The running round stays as it is.
+// OffloadMessages moves long messages of users and assistants in former rounds to the archive,
+// oldest first: their texts, the arguments of their calls, and their media of any size. The
+// running round stays as it is.
 type OffloadMessages struct {
 	// Over is the size in tokens above which a message is long. Optional. Defaults to
 	// 2000.
 	Over int
-	// KeepRecent is the number of newest messages, those of the system aside, that are
-	// not touched. Optional.
+	// KeepRecent is the number of newest messages that stay untouched; the system's do not
+	// count. Optional.
 	KeepRecent int
 	// Preview is how many runes of the message's beginning stay. Optional. Defaults to
 	// 300; negative keeps none.
@@ -206,8 +206,8 @@ func hasMedia(m *schema.Message) bool {
 	return slices.ContainsFunc(einox.Parts(m), func(p einox.Part) bool { return p.Media != "" })
 }
 
-// swap is how message i leaves. What of it is short stays: its text beside media, or
-// beside the arguments of its calls.
+// swap returns the swap of message i. Its short parts stay: the text beside media, or beside the
+// arguments of its calls.
 func (s OffloadMessages) swap(c *draft, i int) swap {
 	m, size := c.messages[i], c.sizeOf(c.messages[i], c.tokens[i])
 	said := einox.Text(m)
@@ -226,8 +226,8 @@ func (s OffloadMessages) swap(c *draft, i int) swap {
 	}}
 }
 
-// shorten replaces those arguments of n's calls that have more than their share of what a
-// message may have. Providers want an object in their place.
+// shorten replaces the arguments that exceed their share of a message's limit. Providers want an
+// object in their place.
 func (s OffloadMessages) shorten(c *draft, n *schema.Message, share int, ref string) *schema.Message {
 	n.ToolCalls = slices.Clone(n.ToolCalls)
 	for i := range n.ToolCalls {
@@ -239,7 +239,7 @@ func (s OffloadMessages) shorten(c *draft, n *schema.Message, share int, ref str
 		if s.Preview > 0 {
 			short["snippet"] = text.Line(f.Arguments, min(s.Preview, argumentRunes))
 		}
-		object, _ := json.Marshal(short) // of texts and a number: it cannot fail
+		object, _ := json.Marshal(short) // texts and a number always encode
 		f.Arguments = string(object)
 	}
 	return n

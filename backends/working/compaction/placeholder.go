@@ -18,52 +18,53 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// A placeholder takes the place of messages that left. It carries their archive's
-// reference as a mark of package einox, and under placeholderKey what it stands for:
-// one message, or many, which its digest describes.
+// A placeholder replaces messages that left. It carries the reference to their archive as a mark
+// of package einox. Under placeholderKey it says whether it stands for one message or for many;
+// for many the value is their digest.
 
-// placeholderKey is the mark of a placeholder that this package made. It is memory's
-// own, so that archives keep it.
+// placeholderKey is the mark of the placeholders of this package. It is one of memory's own
+// marks, so that archives keep it.
 const placeholderKey = einox.MarkerKey + "_placeholder"
 
-// ofOne stands under placeholderKey for one message, the digest as JSON for many.
+// ofOne stands under placeholderKey for one message; for many it is the digest as JSON.
 const ofOne = "one"
 
-// draftRef has the length of the longest usual reference: with it a placeholder is
-// measured before anything is stored.
+// draftRef has the length of the longest usual reference. With it, placeholders are measured
+// before anything is stored.
 const draftRef = "a-xxxxxxxxxxxxxxxxxxxx"
 
 const (
 	nameRunes = 64  // of a tool's name
-	lineRunes = 100 // of what a user said, or of a call
+	lineRunes = 100 // of a user's message, or of a call
 	maxLines  = 12  // of either
 	maxTools  = 12  // that are named
 )
 
-// withMark returns a copy of m that is marked as a placeholder for what ref holds.
+// withMark returns a copy of m that is marked as a placeholder for the content of ref.
 func withMark(m *schema.Message, mark, ref string) *schema.Message {
 	marks := einox.Marks(m)
 	marks[placeholderKey] = mark
 	return einox.MarkRef(einox.WithMarks(m, marks), ref)
 }
 
-// isOriginal reports whether m says what was said, and not what this package wrote.
+// isOriginal reports whether m is an original message, in contrast to one that this package
+// wrote.
 func isOriginal(m *schema.Message) bool { return einox.Marks(m)[placeholderKey] == "" }
 
-// isDigest reports whether m stands for many messages: a placeholder of ours, or a
-// summary that something else made.
+// isDigest reports whether m stands for many messages: a placeholder of ours, or a summary from
+// elsewhere.
 func isDigest(m *schema.Message) bool {
 	return einox.IsSummary(m) && einox.RefOf(m) != "" && einox.Marks(m)[placeholderKey] != ofOne
 }
 
-// placeholderFor returns the message that takes the place of m: it says content, plays
-// m's part for the provider, and carries memory's marks.
+// placeholderFor returns the message that replaces m: its text is content, it plays m's part for
+// the provider, and it carries memory's marks.
 func placeholderFor(m *schema.Message, content, ref string) *schema.Message {
 	n := &schema.Message{Role: m.Role, Name: m.Name, Content: content, ReasoningContent: reasonOf(m), ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, ToolName: m.ToolName}
 	return withMark(einox.WithMarks(n, einox.Marks(m)), ofOne, ref)
 }
 
-// where says where something is kept, and how it is read.
+// where gives a reference and the way to read it.
 func (c *draft) where(ref string) string {
 	if c.config.NoTools {
 		return fmt.Sprintf(c.texts.kept, ref)
@@ -95,28 +96,28 @@ func (c *draft) withSnippet(headline, said string, runes int) string {
 	return headline + "\n" + c.texts.snippet + "\n" + quote(text.Clean(text.Truncate(said, runes)))
 }
 
-// quote puts a mark in front of each line, so that none looks like one of ours.
+// quote puts a mark in front of each line, to tell it from our own lines.
 func quote(s string) string { return "> " + text.Indent(s, "> ") }
 
 func callLine(c *schema.ToolCall, arguments int) string {
 	return text.Line(c.Function.Name, nameRunes) + "(" + text.Line(c.Function.Arguments, arguments) + ")"
 }
 
-// digest is what a placeholder says of many messages. It is kept as a mark, so that it
-// can be added to when the placeholder leaves too.
+// digest is the content of a placeholder of many messages. It is kept as a mark, so that a later
+// placeholder can take it over.
 type digest struct {
 	Rounds   int            `json:"rounds,omitempty"`
 	Messages int            `json:"messages,omitempty"`
 	Tokens   int            `json:"tokens,omitempty"`
-	Summary  string         `json:"summary,omitempty"` // by a model, or of a placeholder that was not made here
+	Summary  string         `json:"summary,omitempty"` // by a model, or of a placeholder from elsewhere
 	ByModel  bool           `json:"by_model,omitempty"`
-	Unread   []string       `json:"unread,omitempty"` // what of it no model has summarised
-	Asked    []string       `json:"asked,omitempty"`  // what users said: the newest lines
+	Unread   []string       `json:"unread,omitempty"` // messages that no model has summarised
+	Asked    []string       `json:"asked,omitempty"`  // messages of users: the newest lines
 	Calls    []string       `json:"calls,omitempty"`  // the newest calls
 	Tools    map[string]int `json:"tools,omitempty"`  // how often each was called
 }
 
-// digestOf returns the digest of a placeholder that this package made, or nil.
+// digestOf returns the digest of a placeholder of this package, or nil.
 func digestOf(m *schema.Message) *digest {
 	var d digest
 	if mark := einox.Marks(m)[placeholderKey]; mark == ofOne || mark == "" || json.Unmarshal([]byte(mark), &d) != nil {
@@ -143,7 +144,7 @@ func (d *digest) add(m *schema.Message, tokens int) {
 	}
 }
 
-// merge adds what a former placeholder said.
+// merge adds the content of a former placeholder.
 func (d *digest) merge(m *schema.Message) {
 	f := digestOf(m)
 	if f == nil {
@@ -168,7 +169,7 @@ func (d *digest) called(tool string, times int) {
 	d.Tools[text.Line(tool, nameRunes)] += times
 }
 
-// readDigest returns what a text says that a session kept, which has no mark.
+// readDigest returns the digest that a text says; a summary kept with a session lacks the mark.
 func readDigest(body string) *digest {
 	for _, l := range []backends.Language{backends.English, backends.Chinese} {
 		t := phrasesIn[l]
@@ -182,7 +183,7 @@ func readDigest(body string) *digest {
 // newest returns the last lines, which may be shared.
 func newest(lines []string) []string { return slices.Clip(lines[max(0, len(lines)-maxLines):]) }
 
-// bodyOf returns what a placeholder says below its headline; one that has no more, all.
+// bodyOf returns the text of a placeholder below its headline, or all of it if that is one line.
 func bodyOf(m *schema.Message) string {
 	if headline, body, ok := strings.Cut(m.Content, "\n"); ok && strings.HasPrefix(headline, "[") {
 		return body
@@ -190,15 +191,15 @@ func bodyOf(m *schema.Message) string {
 	return m.Content
 }
 
-// shape says what a digest's placeholder shows.
+// shape says which parts of a digest its placeholder shows.
 type shape struct {
 	running bool // it stands for steps of the running round, else for rounds
 	summary bool // a model wrote its Summary now
-	lines   int  // of what was said or called
+	lines   int  // of messages or calls
 	tokens  int  // of an older Summary
 }
 
-// placeholder returns the one message that takes the place of those that d describes.
+// placeholder returns the one message that replaces the messages of d.
 func (c *draft) placeholder(d *digest, s shape, ref string) *schema.Message {
 	d = d.bounded(s, c.countText)
 	calls := 0
@@ -233,11 +234,11 @@ func (c *draft) placeholder(d *digest, s shape, ref string) *schema.Message {
 	}
 	m := schema.UserMessage(strings.Join(out, "\n"))
 	einox.MarkSummary(m)
-	mark, _ := json.Marshal(d) // of texts and numbers: it cannot fail
+	mark, _ := json.Marshal(d) // texts and numbers always encode
 	return withMark(m, string(mark), ref)
 }
 
-// bounded returns a copy that has no more than the placeholder shows.
+// bounded returns a copy with only the parts that the placeholder shows.
 func (d *digest) bounded(s shape, count func(string) int) *digest {
 	b := *d
 	b.Asked, b.Calls = d.Asked[max(0, len(d.Asked)-s.lines):], d.Calls[max(0, len(d.Calls)-s.lines):]
@@ -252,7 +253,7 @@ func (d *digest) bounded(s shape, count func(string) int) *digest {
 	return &b
 }
 
-// toolsText lists the tools that were called most, and how often; the others together.
+// toolsText lists the most called tools with their counts; the others are one count.
 func toolsText(tools map[string]int) string {
 	often := slices.SortedFunc(maps.Keys(tools), func(a, b string) int {
 		return cmp.Or(cmp.Compare(tools[b], tools[a]), cmp.Compare(a, b))
@@ -272,8 +273,8 @@ func toolsText(tools map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// section is a heading with a list below it. Further lines of an entry are indented, so
-// that none of them poses as a heading or an entry.
+// section is a heading with a list below it. Further lines of an entry are indented, to tell
+// them from headings and entries.
 func section(title string, entries []string) string {
 	var b strings.Builder
 	b.WriteString("## " + title)

@@ -8,8 +8,8 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// phrases is everything that this package writes in one language: the placeholders, what
-// the repair of a context adds, and what the summarising model is asked.
+// phrases is everything that this package writes in one language: the placeholders, the
+// additions of a repair, and the question to the summarising model.
 type phrases struct {
 	repair *einox.RepairTexts
 
@@ -26,12 +26,12 @@ type phrases struct {
 	current string    // %d: calls; %d: messages; %d: tokens; %s: where they are kept
 	summary string    // in front of a summary, behind one of these two
 	before  string    // in front of what stood for still older messages
-	asked   string    // in front of what the user said
+	asked   string    // in front of the user's words
 	calls   string    // in front of calls
 	more    string    // %d: lines that are not shown
 	tools   string    // %s: tools and how often they were called
-	unread  string    // heading of what no model has summarised
-	older   string    // stands there for what is too much to name
+	unread  string    // heading of messages that no model has summarised
+	older   string    // stands there for messages beyond the limit
 	parts   [6]string // headings of an answer
 
 	// The question to the summarising model. Its fixed part stays below 600 tokens.

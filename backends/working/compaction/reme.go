@@ -13,52 +13,51 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Mode is one of the ways in which ReMe 0.2 makes working memory smaller.
+// Mode is a way in which ReMe 0.2 makes working memory smaller.
 type Mode string
 
 // The modes.
 const (
-	// ModeCompact offloads large tool messages. It calls no model and never touches what
-	// users and assistants said.
+	// ModeCompact offloads large tool messages. It calls no model, and leaves the words of users
+	// and assistants as they are.
 	ModeCompact Mode = "compact"
-	// ModeCompress summarises what is older than the recent messages.
+	// ModeCompress summarises everything older than the recent messages.
 	ModeCompress Mode = "compress"
-	// ModeAuto compacts, and where that left more than CompactRatioThreshold, compresses
-	// what it left.
+	// ModeAuto compacts. If more than CompactRatioThreshold is left, it compresses the rest.
 	ModeAuto Mode = "auto"
 )
 
-// Params are the parameters of ReMe's summary_working_memory, with the same meaning, and as
-// JSON with the same names. Begin with [DefaultParams]: zero is a value of its own.
+// Params are the parameters of ReMe's summary_working_memory, with the same meaning, and as JSON
+// with the same names. Begin with [DefaultParams]: zero is a value of its own.
 type Params struct {
 	// WorkingSummaryMode is the mode. Default ModeAuto.
 	WorkingSummaryMode Mode `json:"working_summary_mode,omitempty" jsonschema:"auto, compact or compress. Defaults to auto"`
-	// CompactRatioThreshold is the share of the context's tokens that compaction may
-	// leave without a compression after it. ModeAuto only. Above 0. Default 0.75.
+	// CompactRatioThreshold is the share of the context's tokens that may be left after
+	// compaction; above it a compression follows. ModeAuto only. Above 0. Default 0.75.
 	CompactRatioThreshold float64 `json:"compact_ratio_threshold,omitempty" jsonschema:"of auto: what share may stay as it is. Defaults to 0.75"`
-	// MaxTotalTokens is how many tokens the messages that are neither the system's nor
-	// recent may have; up to it nothing is done. Above 0. Default 20000.
+	// MaxTotalTokens is how many tokens the older messages may have: all except the system's and
+	// the recent ones. Above it the steps run. Above 0. Default 20000.
 	MaxTotalTokens int `json:"max_total_tokens,omitempty" jsonschema:"up to which nothing is done. Defaults to 20000"`
-	// MaxToolMessageTokens is how many tokens a tool message may have without being
-	// offloaded. Above 0. Default 2000.
+	// MaxToolMessageTokens is the size in tokens above which a tool message is offloaded. Above
+	// 0. Default 2000.
 	MaxToolMessageTokens int `json:"max_tool_message_tokens,omitempty" jsonschema:"above which a result is offloaded. Defaults to 2000"`
-	// GroupTokenThreshold is how many tokens of messages one summary is made of; 0 or
-	// less: one group. Default 0.
+	// GroupTokenThreshold is how many tokens of messages one summary is made of; 0 or less: one
+	// group. Default 0.
 	GroupTokenThreshold int `json:"group_token_threshold,omitempty" jsonschema:"of one summary. Defaults to one for all"`
-	// KeepRecentCount is the number of newest messages, those of the system not counted,
-	// that are kept as they are: see [ReMe] for the exception. Not negative. Default 10.
+	// KeepRecentCount is how many of the newest messages stay as they are; the system's do not
+	// count. See [ReMe] for the exception. At least 0. Default 10.
 	KeepRecentCount int `json:"keep_recent_count,omitempty" jsonschema:"how many of the newest messages stay. Defaults to 10"`
-	// PreviewCharLength is how many characters of an offloaded message stay readable. Not
-	// negative. Default 0.
+	// PreviewCharLength is how many characters of an offloaded message stay readable. At least
+	// 0. Default 0.
 	PreviewCharLength int `json:"preview_char_length,omitempty" jsonschema:"characters of an offloaded result that stay. Defaults to 0"`
 
-	// Model writes the summaries of ModeCompress and ModeAuto, which need it.
+	// Model writes the summaries. ModeCompress and ModeAuto require it.
 	Model model.BaseChatModel `json:"-"`
-	// Budget is what the agent's model takes. Its Limit may not be below MaxTotalTokens.
-	// Optional: without a Window, MaxTotalTokens is the limit.
+	// Budget is the budget of the agent's model. Its Limit must be at least MaxTotalTokens.
+	// Optional: if Window is 0, MaxTotalTokens is the limit.
 	Budget Budget `json:"-"`
-	// SummaryWindow is how many tokens Model takes at once. Optional. Defaults to
-	// Budget's limit, without a Window to 128000.
+	// SummaryWindow is how many tokens Model takes at once. Optional. Defaults to Budget's
+	// limit, or to 128000 if Window is 0.
 	SummaryWindow int `json:"-"`
 	// Language of placeholders and summaries. Optional. LanguageAuto follows the last
 	// user message.
@@ -97,23 +96,22 @@ func (p *Params) validate() error {
 	return nil
 }
 
-// ReMe returns the configuration that does what ReMe's summary_working_memory does, or
-// ErrInvalid. Its defects are left out:
+// ReMe returns a configuration that works as ReMe's summary_working_memory does, or ErrInvalid.
+// It differs from ReMe where that has defects:
 //
-//   - Cuts fall between exchanges: a result never loses its call. So some more messages
-//     may stay than KeepRecentCount says, and the last user message and what is newest
-//     always do.
-//   - Recent messages are protected, but a tool message above MaxToolMessageTokens is
-//     offloaded even among them, oldest first, while the context as a whole is above
-//     MaxTotalTokens: one huge result just now is the usual case.
-//   - ModeAuto compresses what compaction left, not the originals.
-//   - A summary is used only when it is smaller than what it takes the place of. It is a
-//     message of the role user and stands right after the system's.
-//   - Originals are stored under immutable names that code makes; what could not be
-//     stored is not replaced.
-//   - Where ModeCompress and ModeAuto leave more than the budget's limit, as after a
-//     failure of the model, [ArchiveRounds] and [ArchiveCurrent] follow. After ModeCompact
-//     the error says by how much the context is too large.
+//   - Cuts fall between exchanges: a result keeps its call. So more messages than
+//     KeepRecentCount may stay, and the last user message and the newest exchange always do.
+//   - Recent messages are protected. A tool message above MaxToolMessageTokens is offloaded
+//     even among them, oldest first, while the whole context is above MaxTotalTokens: one huge
+//     new result is the usual case.
+//   - ModeAuto compresses the compacted messages instead of the originals.
+//   - A summary is used only when it is smaller than its originals. It is a message of the
+//     role user and stands right after the system's.
+//   - Originals are stored under immutable names that code makes. Messages that could not be
+//     stored stay in place.
+//   - [ArchiveRounds] and [ArchiveCurrent] follow where ModeCompress and ModeAuto leave more
+//     than the budget's limit, as after a failure of the model. After ModeCompact the error
+//     says by how much the context is too large.
 func ReMe(p Params) (*Config, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -162,7 +160,7 @@ func (p *Params) steps() []Step {
 	return append(compact, compress...)
 }
 
-// oldTokens counts the messages that are neither the system's nor the newest n.
+// oldTokens counts the messages older than the newest n, apart from the system's.
 func (c *draft) oldTokens(n int) int {
 	sum := 0
 	for i := range c.recentFrom(n) {

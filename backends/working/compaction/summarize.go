@@ -17,61 +17,59 @@ import (
 )
 
 // SummarizeRounds summarises past rounds with a model, in groups, oldest first, while the
-// context is too large. All of them together are one message of the role user right after
-// the leading system messages; a former summary is folded in. Where it stands for the
-// beginning of the session's log, [Result].Summary says how far it reaches.
+// context is too large. The summary is one message of the role user right after the leading
+// system messages; a former summary is merged into it. If it covers the beginning of the
+// session's log, [Result].Summary says how far it reaches.
 //
-// A summary keeps the goal, the user's directives, facts and decisions, what failed, what
-// is open, and the next steps. It is smaller than what it takes the place of, or it is not used; the
-// messages themselves are in the archive before, and the reference to them is written by
-// code, never by the model.
+// A summary keeps the goal, the user's directives, facts and decisions, failures, open items,
+// and the next steps. It is used only if it is smaller than the messages that it replaces. The
+// messages themselves are archived before, and code writes their reference, never the model.
 //
-// Groups are summarised one after the other, each with the summary of those before it:
-// so a later message corrects what an earlier one said, and however long the past is, one
-// summary of bounded size stands for it. When the model fails at a group, the groups
-// before it stay summarised, and the rest stays as it is.
+// Groups are summarised one after the other, each with the summary of the groups before it. So a
+// later message corrects an earlier one, and one summary of bounded size stands for the past,
+// however long that is. When the model fails at a group, the groups before it stay summarised,
+// and the rest stays as it is.
 type SummarizeRounds struct {
 	// Model writes the summaries: by a forced call of a tool when it is a
 	// [model.ToolCallingChatModel], else as JSON. Required.
 	Model model.BaseChatModel
-	// GroupTokens is how many tokens of messages one call of the model summarises. Cuts
-	// fall between exchanges, and between rounds where possible; an exchange that is
-	// larger is a group alone. Optional. Defaults to 0: as many as the summarising model
-	// takes.
+	// GroupTokens is how many tokens of messages one call of the model summarises. Cuts fall
+	// between exchanges, and between rounds where possible; a larger exchange is a group by
+	// itself. Optional. Defaults to 0: as many as the summarising model takes.
 	GroupTokens int
 	// KeepShare is the share of the budget's limit up to which the newest exchanges stay
 	// as they are, above 0 and below 1. Optional. Defaults to 0.4.
 	KeepShare float64
-	// KeepRecent is the number of newest messages, those of the system not counted, that
-	// stay instead of a share; negative keeps the newest exchange alone. Optional.
-	// Defaults to 0: KeepShare says it.
+	// KeepRecent is the number of newest messages that stay instead of a share; the system's do
+	// not count. A negative number keeps only the newest exchange. Optional. Defaults to 0:
+	// KeepShare decides.
 	KeepRecent int
-	// SummaryWindow is how many tokens the summarising model takes: instructions, former
-	// summary, messages and answer. A text that is too long for it alone is shown
-	// without its middle. Optional. Defaults to the budget's limit.
+	// SummaryWindow is the window of the summarising model in tokens: instructions, former
+	// summary, messages and answer. A text that alone exceeds it is shown with its middle cut
+	// out. Optional. Defaults to the budget's limit.
 	SummaryWindow int
 	// Timeout is how long one call of the model may take. Optional. Defaults to 60 s.
 	Timeout time.Duration
 
-	all bool // summarise all that is not kept, not only as much as it takes
+	all bool // summarise everything that may leave, even where less would suffice
 }
 
 func (s SummarizeRounds) build(c *Config) (*step, error) {
 	return s.summarizer("summarize_rounds", false, c.Budget.Limit())
 }
 
-// SummarizeCurrent summarises the older exchanges of the running round with a model while
-// the context is too large: what the user asked for stays, and so does the newest
-// exchange. The summary is one message of the role user right after the user's messages;
-// code lists in it which tools were called with which arguments. A former summary of the
-// same round is folded in. Its fields are those of [SummarizeRounds].
+// SummarizeCurrent summarises the older exchanges of the running round with a model while the
+// context is too large. The user's request and the newest exchange stay. The summary is one
+// message of the role user right after the user's messages. Code lists in it the tools that were
+// called, with their arguments. A former summary of the same round is merged into it. Its fields
+// are the fields of [SummarizeRounds].
 type SummarizeCurrent SummarizeRounds
 
 func (s SummarizeCurrent) build(c *Config) (*step, error) {
 	return SummarizeRounds(s).summarizer("summarize_current", true, c.Budget.Limit())
 }
 
-// withDefaults returns a copy that is complete, or ErrInvalid.
+// withDefaults returns a complete copy, or ErrInvalid.
 func (s SummarizeRounds) withDefaults(limit int) (SummarizeRounds, error) {
 	config.Default(&s.KeepShare, 0.4)
 	config.Default(&s.SummaryWindow, limit)
@@ -101,15 +99,15 @@ func (s *summarizer) run(ctx context.Context, c *draft) error {
 	return nil
 }
 
-// newest returns where the messages begin that stay because they are new: the beginning
-// of an exchange, and not after the newest one.
+// newest returns where the recent messages begin that stay: at the beginning of an exchange, at
+// most the newest one.
 func (s *summarizer) newest(c *draft, l *layout) int {
 	all := einox.Exchanges(c.messages, einox.Span{To: len(c.messages)})
 	if len(all) == 0 {
 		return 0
 	}
 	last := len(all) - 1
-	from := all[last].From // stays whatever it has
+	from := all[last].From // the newest exchange stays, whatever its size
 	if s.config.KeepRecent != 0 {
 		recent := c.recentFrom(s.config.KeepRecent)
 		for ; all[last].From > recent; last-- {
@@ -122,7 +120,7 @@ func (s *summarizer) newest(c *draft, l *layout) int {
 		from = all[i].From
 		kept += c.sum(all[i])
 	}
-	for _, r := range l.past { // rather whole rounds, if that leaves enough
+	for _, r := range l.past { // keep whole rounds instead, if these are enough
 		if r.From < from && from < r.To && c.sum(einox.Span{From: r.To, To: len(c.messages)}) >= share/2 {
 			return r.To
 		}
@@ -133,14 +131,14 @@ func (s *summarizer) newest(c *draft, l *layout) int {
 // leastTokens is the size of a group that is worth a call of the model.
 const leastTokens = 200
 
-// group is what one call of the model summarises: messages that follow one another, none
-// of which stays, so that the summary stands where they stood.
+// group is the input of one call of the model: consecutive messages that all leave, so that the
+// summary takes their place.
 type group struct {
 	einox.Span
-	former []*schema.Message // summaries at its beginning, which are folded in
+	former []*schema.Message // summaries at its beginning, which are merged
 	folded int               // their tokens
-	tokens int               // of what is new
-	shown  int               // the same as the model sees it
+	tokens int               // of the new messages
+	shown  int               // their size as the model sees them
 }
 
 // next returns the oldest group that is worth a call, or nil.
@@ -183,9 +181,9 @@ func (s *summarizer) next(c *draft) *group {
 	return g
 }
 
-// take adds an exchange. What memory put in leaves with it and is not summarised; what is
-// longer than half a context is no summary of this package's, and leaves the model no room
-// to show it whole.
+// take adds an exchange. Memory's own messages leave with it and stay out of the summary. A
+// digest longer than half a context is from elsewhere, and is summarised as a new message:
+// merged whole, it would leave the model too little room.
 func (g *group) take(c *draft, e einox.Span, shown int) {
 	g.To = e.To
 	m, tokens := c.messages[e.From], c.sum(e)
@@ -200,7 +198,7 @@ func (g *group) take(c *draft, e einox.Span, shown int) {
 	}
 }
 
-// messages returns what of the group is archived and summarised.
+// messages returns the messages of the group to archive and summarise.
 func (g *group) messages(c *draft) []*schema.Message {
 	var out []*schema.Message
 	for _, m := range c.messages[g.From:g.To] {
@@ -211,7 +209,7 @@ func (g *group) messages(c *draft) []*schema.Message {
 	return out
 }
 
-// fold summarises a group and puts the summary in its place, once the group is stored.
+// fold summarises a group, stores it, and puts the summary in its place.
 func (s *summarizer) fold(ctx context.Context, c *draft, g *group) error {
 	d, err := s.summarise(ctx, c, g)
 	if err != nil {
@@ -233,10 +231,10 @@ func (s *summarizer) fold(ctx context.Context, c *draft, g *group) error {
 	return nil
 }
 
-// reaches returns the last sequence number of a range of the session's log that begins
-// with the log's first entry; 0 of any other reference.
+// reaches returns the last sequence number of a reference to a range that begins with the first
+// entry of the session's log; 0 for any other reference.
 func reaches(ref string) int64 {
 	var last int64
-	_, _ = fmt.Sscanf(ref, "log-1-%d", &last) // leaves 0 where ref is another one
+	_, _ = fmt.Sscanf(ref, "log-1-%d", &last) // last stays 0 for any other ref
 	return last
 }

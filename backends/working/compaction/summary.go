@@ -21,11 +21,11 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// toolName is the tool by which the model answers. It is never run: its arguments are the
+// toolName is the tool by which the model answers. Only its arguments matter: they are the
 // summary.
 const toolName = "keep_summary"
 
-// answer is what the model answers. The aliases are names that models take from elsewhere.
+// answer is the model's answer. The aliases are names that models take from elsewhere.
 type answer struct {
 	Goal       string   `json:"goal" jsonschema:"required" alias:"goals,overall_goal,objective,目标,用户目标"`
 	Directives []string `json:"directives" jsonschema:"required" alias:"user_directives,instructions,constraints,要求,用户的要求,指示"`
@@ -35,7 +35,7 @@ type answer struct {
 	Next       []string `json:"next" jsonschema:"required" alias:"next_steps,plan,下一步"`
 }
 
-// text writes an answer with headings; "" if it says nothing.
+// text writes an answer with headings; "" for an empty one.
 func (a *answer) text(t *phrases) string {
 	var out []string
 	for i, part := range [...][]string{{a.Goal}, a.Directives, a.Facts, a.Failed, a.Open, a.Next} {
@@ -52,7 +52,7 @@ func (a *answer) text(t *phrases) string {
 	return strings.Join(out, "\n")
 }
 
-// emptyWords are what models write where they should write nothing.
+// emptyWords are words by which models fill a part that should stay empty.
 var emptyWords = []string{"", "none", "n/a", "null", "nothing", "...", "…", "……", "无", "没有", "暂无"}
 
 func cleanEntry(s string) string {
@@ -68,8 +68,8 @@ type summarizer struct {
 	config  SummarizeRounds
 	running bool // it summarises steps of the running round, else past rounds
 	model   *ask.Model
-	cache   sync.Map     // of cached, by the hash of everything that was asked with
-	held    atomic.Int64 // how many were put there
+	cache   sync.Map     // of cached, by the hash of the whole question
+	held    atomic.Int64 // how many were stored there
 }
 
 // summarizer returns the step that asks s.Model.
@@ -86,8 +86,8 @@ func (s SummarizeRounds) summarizer(name string, running bool, limit int) (*step
 	return &step{name: name, run: with.run}, nil
 }
 
-// size is how many tokens the summary of a group may have: no more than what leaves half
-// of what is new as gain.
+// size is how many tokens the summary of a group may have. At least half of the new tokens are
+// to be gained.
 func (s *summarizer) size(c *draft, g *group) int {
 	return min(s.sizeLimit(c), g.folded+g.tokens/2-leastTokens/4)
 }
@@ -95,8 +95,8 @@ func (s *summarizer) size(c *draft, g *group) int {
 // sizeLimit is how many tokens any summary may have.
 func (s *summarizer) sizeLimit(c *draft) int { return max(c.config.Budget.Limit()/10, leastTokens) }
 
-// shape says what the placeholder of a summary shows. What the tools of past rounds found
-// is among the facts; the calls of the running round are listed, in small windows fewer.
+// shape says which parts the placeholder of a summary shows. The findings of tools in past
+// rounds are among the facts; the calls of the running round are listed, fewer in small windows.
 func (s *summarizer) shape(c *draft, g *group) shape {
 	if !s.running {
 		return shape{summary: true}
@@ -104,8 +104,8 @@ func (s *summarizer) shape(c *draft, g *group) shape {
 	return shape{summary: true, running: true, lines: min(max(s.size(c, g)/50, 2), maxLines)}
 }
 
-// formTokens is what the sentence about the form of the answer, the tool and the protocol
-// take of the model's window.
+// formTokens is the part of the model's window for the tool, the protocol, and the sentence
+// about the form of the answer.
 const formTokens = 150
 
 // room is how many tokens of messages and former summaries one call of the model shows.
@@ -122,8 +122,7 @@ func (s *summarizer) system(t *phrases, tokens int) string {
 	return strings.Join([]string{task, t.askRules, fmt.Sprintf(t.askLength, tokens*t.runesPerTen/10)}, "\n\n")
 }
 
-// summarise returns the digest of a group. It asks the model unless the same was asked
-// before.
+// summarise returns the digest of a group. It asks the model unless the answer is cached.
 func (s *summarizer) summarise(ctx context.Context, c *draft, g *group) (*digest, error) {
 	t, size := c.texts, s.size(c, g)
 	messages, err := s.fit(c, g)
@@ -154,8 +153,8 @@ func (s *summarizer) summarise(ctx context.Context, c *draft, g *group) (*digest
 	return d, err
 }
 
-// digestOf returns the digest of a group as far as code writes it. Placeholders that no
-// model has summarised are named: the summary knows of them what they say, and no more.
+// digestOf returns the parts of a group's digest that code writes. It names placeholders that no
+// model has summarised: the summary knows only their text.
 func (s *summarizer) digestOf(c *draft, g *group) *digest {
 	d := &digest{}
 	for _, m := range g.messages(c) {
@@ -171,8 +170,8 @@ func (s *summarizer) digestOf(c *draft, g *group) *digest {
 	return d
 }
 
-// unreadIn returns how a placeholder is named that was made without a model: one of ours by
-// its reference. Of what the session loads, a summary has several lines, a notice one.
+// unreadIn returns the name of a placeholder that code wrote: one of ours by its reference.
+// Among the placeholders that a session loads, a summary has several lines, a notice one.
 func unreadIn(m *schema.Message) []string {
 	d := digestOf(m)
 	switch {
@@ -184,8 +183,7 @@ func unreadIn(m *schema.Message) []string {
 	return nil
 }
 
-// ask asks the model, or returns what it answered before. What it could not answer is not
-// asked again either.
+// ask asks the model, or returns the cached answer. A failure of the model is cached too.
 func (s *summarizer) ask(ctx context.Context, c *draft, q *ask.Question, check func(string) error) (string, error) {
 	key := sha256.Sum256([]byte(q.System + "\x00" + q.User))
 	if known, ok := s.cache.Load(key); ok {
@@ -211,8 +209,8 @@ func (s *summarizer) ask(ctx context.Context, c *draft, q *ask.Question, check f
 	return summary, err
 }
 
-// line is a message as the summarising model sees it. Reasoning is left out: it is
-// derived, and what came of it is said.
+// line is a message as the summarising model sees it. Reasoning is left out: it is derived, and
+// its outcome is in the messages.
 type line struct {
 	Role  string `json:"role"`
 	Tool  string `json:"tool,omitempty"`
@@ -225,8 +223,8 @@ type call struct {
 	Arguments string `json:"arguments,omitempty"`
 }
 
-// lineOf returns a message as a line. Placeholders have the role "summary", and what no
-// user said in the role of the user "context": the model takes no directives from them.
+// lineOf returns a message as a line. Placeholders have the role "summary". Messages of the role
+// user that no user said have "context", so that the model takes no directives from them.
 func lineOf(m *schema.Message) line {
 	if isDigest(m) {
 		return line{Role: "summary", Text: bodyOf(m)}
@@ -262,8 +260,8 @@ func (s *summarizer) shown(c *draft, e einox.Span) int {
 	return c.countText(ask.Section("m", linesOf(c.messages[e.From:e.To])))
 }
 
-// fit returns the new messages of a group as lines that the model's window takes: the
-// longest texts lose their middle.
+// fit returns the new messages of a group as lines that fit the model's window: the longest
+// texts lose their middle.
 func (s *summarizer) fit(c *draft, g *group) ([]line, error) {
 	most := s.room(c) - g.folded
 	if most < leastTokens {
@@ -285,12 +283,11 @@ func (s *summarizer) fit(c *draft, g *group) ([]line, error) {
 	return nil, fmt.Errorf("%w: %d messages are too many for the window of the summarising model: raise SummaryWindow", backends.ErrInvalid, len(messages))
 }
 
-// cacheSize is how many answers are remembered, before all are forgotten.
+// cacheSize is the number of answers after which the cache is cleared.
 const cacheSize = 256
 
-// cached is what a question was answered. It is remembered so that a context which the caller
-// does not keep compacted (a MessageModifier sees the whole history at every call) pays for
-// each summary once.
+// cached is the answer to a question. A caller may drop the compacted context: a MessageModifier
+// gets the whole history at every call. The cache makes it pay once for each summary.
 type cached struct {
 	summary string
 	err     error
