@@ -81,14 +81,14 @@ func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 		known = newScales(vectors[n:])
 		r.scales.Store(known)
 	case errors.Is(err, context.DeadlineExceeded) && known == nil && r.scaling.CompareAndSwap(false, true):
-		beside, finish, closed := r.background(ctx)
+		apart, finish, closed := r.background(ctx)
 		if closed != nil {
 			return closed
 		}
 		go func() {
 			defer finish()
 			defer r.scaling.Store(false)
-			if vectors, err := r.vectors(beside, r.storing, texts[n:]); err == nil {
+			if vectors, err := r.vectors(apart, r.storing, texts[n:]); err == nil {
 				r.scales.Store(newScales(vectors))
 			}
 		}()

@@ -214,21 +214,21 @@ func (p *probe) cosine(c *code, beside float64) float64 {
 
 // narrow leaves the candidates that may be among the best of a pool. Their cosines are exact then,
 // and so are the cosines of their neighbours.
-func (r *Ranker) narrow(ctx context.Context, p backends.Partition, f *field, q *query, attainable float64, pool int) error {
-	if f.probe == nil {
+func (r *Ranker) narrow(ctx context.Context, p backends.Partition, f *ranking, q *query, attainable float64, pool int) error {
+	if f.cosines.probe == nil {
 		return nil
 	}
-	f.keep(q, attainable, pool, mostFine, doubts*roughError*f.probe.spread)
+	f.keep(q, attainable, pool, mostFine, doubts*roughError*f.cosines.probe.spread)
 	f.cosines.highest = 1 // others may be higher than their estimates
 	for _, slot := range f.involved() {
-		f.s.cosines[slot] = f.probe.fine(f.x.docs[slot].code)
+		f.s.cosines[slot] = f.cosines.probe.fine(f.x.docs[slot].code)
 	}
-	f.keep(q, attainable, pool, mostRead, doubts*fineError*f.probe.spread)
+	f.keep(q, attainable, pool, mostRead, doubts*fineError*f.cosines.probe.spread)
 	return r.measure(ctx, p, q, f)
 }
 
 // involved returns the slots of the candidates that have a vector, and of their neighbours.
-func (f *field) involved() []int32 {
+func (f *ranking) involved() []int32 {
 	var slots []int32
 	for _, slot := range f.slots {
 		if f.s.cosines[slot] == noVector {
@@ -247,7 +247,7 @@ func (f *field) involved() []int32 {
 
 // keep leaves the best candidates, size of them, for cosines that may be off by a doubt, and at
 // most more others.
-func (f *field) keep(q *query, attainable float64, size, more int, doubt float64) {
+func (f *ranking) keep(q *query, attainable float64, size, more int, doubt float64) {
 	kept := f.fuse(q, attainable, topK{size: size, more: more, beyond: vectorWeight * doubt / f.cosines.deviation}, doubt)
 	f.slots = f.slots[:0]
 	for i := range kept {
@@ -259,7 +259,7 @@ func (f *field) keep(q *query, attainable float64, size, more int, doubt float64
 
 // measure replaces the estimates by cosines with the stored vectors. A memory that changed since
 // the index was refreshed keeps its estimate.
-func (r *Ranker) measure(ctx context.Context, p backends.Partition, q *query, f *field) error {
+func (r *Ranker) measure(ctx context.Context, p backends.Partition, q *query, f *ranking) error {
 	slots, ids := f.involved(), []string{}
 	for _, slot := range slots {
 		ids = append(ids, f.x.docs[slot].memory.ID)
@@ -271,11 +271,11 @@ func (r *Ranker) measure(ctx context.Context, p backends.Partition, q *query, f 
 	if err != nil {
 		return fmt.Errorf("reading the vectors of the best in partition %s: %w", p, err)
 	}
-	f.exact = map[int32][]float32{}
+	f.cosines.exact = map[int32][]float32{}
 	for i := range records {
 		vector, slot := make([]float32, len(q.vector)), f.x.slots[records[i].ID]
 		if records[i].Version == f.x.docs[slot].memory.Version && decodeVector(vector, records[i].Vector, r.config.EmbeddingModel) == nil {
-			f.s.cosines[slot], f.exact[slot] = q.cosine(vector), vector
+			f.s.cosines[slot], f.cosines.exact[slot] = q.cosine(vector), vector
 		}
 	}
 	return nil

@@ -89,9 +89,9 @@ func (s *span) holds(d *doc) float64 {
 
 func (s *span) in(t int64) bool { return s.from <= t && t < s.until }
 
-func (f *field) namesTime() bool { return len(f.s.spans) > 0 }
+func (f *ranking) namesTime() bool { return len(f.s.spans) > 0 }
 
-func (f *field) ofTheTime(slot int32) float64 { return f.s.ofTheTime(&f.x.docs[slot]) }
+func (f *ranking) ofTheTime(slot int32) float64 { return f.s.ofTheTime(&f.x.docs[slot]) }
 
 // ofTheTime returns how much a memory is of the times that the query names.
 func (s *scratch) ofTheTime(d *doc) float64 {

@@ -75,7 +75,7 @@
 // lengths of both sides. Their words count half, and an answer hands some of its score to its
 // question. An answer of over 400 characters takes part in no other exchange, because it repeats
 // the question. At last comes the session: BM25 over sessions as documents moves the hits of the
-// best session to the front. Memories that a search excludes hand on no score. Parts.Signals says
+// best session to the front. Memories that a search excludes spread no score. Parts.Signals says
 // how much each signal added.
 //
 // Memories that state nothing count little, in the order and in Score (statement.go; rules of

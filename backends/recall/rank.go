@@ -33,7 +33,7 @@ type scratch struct {
 	scores  []float64 // BM25, by slot; all zero between searches
 	matched []int32   // slots with a score
 	own     []float64 // with what ownSignals add; all zero between searches
-	values  []float64 // with what handedSignals add, too; all zero between searches
+	values  []float64 // with what neighbourSignals add, too; all zero between searches
 	found   []int32   // slots with a value
 	top     []float64 // the highest of own
 	spans   []span    // the times of the query that have memories
@@ -108,15 +108,15 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 	}
 	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
 	x.addTime(q, s, ofTheTime)
-	f := r.field(x, q, s, terms)
+	f := r.ranking(x, q, s, terms)
 	if f.slots = s.found; q.vector != nil {
 		f.scan(q)
-		f.cosines = f.standard(q)
+		f.cosines.standard = f.standard(q)
 	}
-	for i := range q.beside {
-		if b := &q.beside[i]; q.eligible.admits(&b.doc) {
+	for i := range q.extra {
+		if b := &q.extra[i]; q.eligible.admits(&b.doc) {
 			words := x.lexicon.scoreOf(terms, b)
-			f.beside = append(f.beside, candidate{doc: &b.doc, slot: notIndexed, words: words, own: words, lexical: words, cosine: noVector})
+			f.extra = append(f.extra, candidate{doc: &b.doc, slot: notIndexed, words: words, own: words, lexical: words, cosine: noVector})
 		}
 	}
 	if err := r.narrow(ctx, p.key, f, q, attainable, pool); err != nil {
@@ -144,9 +144,9 @@ func (x *index) tells(terms []weighedTerm) bool {
 
 // scan compares the query with all vectors, and lists the eligible memories that have a score
 // or a vector. Cosines with codes are estimates.
-func (f *field) scan(q *query) {
+func (f *ranking) scan(q *query) {
 	if f.x.coder != nil {
-		f.probe = f.x.coder.probe(q.vector)
+		f.cosines.probe = f.x.coder.probe(q.vector)
 	}
 	f.s.cosines, f.slots = slices.Grow(f.s.cosines[:0], len(f.x.docs))[:len(f.x.docs)], f.s.scanned[:0]
 	for slot := range f.x.docs {
@@ -160,9 +160,9 @@ func (f *field) scan(q *query) {
 		case d.vector != nil:
 			f.s.cosines[slot] = q.cosine(d.vector)
 		case d.code != nil:
-			f.s.cosines[slot] = f.probe.rough(d.code)
+			f.s.cosines[slot] = f.cosines.probe.rough(d.code)
 			if d.sampled(f.x.vectors) {
-				f.sample.add(f.s.cosines[slot], f.probe.fine(d.code))
+				f.cosines.sample.add(f.s.cosines[slot], f.cosines.probe.fine(d.code))
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func (q *query) cosine(vector []float32) float64 {
 }
 
 // hits copies the chosen memories out of the index.
-func (f *field) hits(best []ranked, attainable float64) []found {
+func (f *ranking) hits(best []ranked, attainable float64) []found {
 	hits := make([]found, len(best))
 	for i, b := range best {
 		parts := backends.ScoreParts{Lexical: min(1, share(b.words, attainable)), Vector: max(0, b.cosine)}
@@ -188,9 +188,9 @@ func (f *field) hits(best []ranked, attainable float64) []found {
 }
 
 // vectorOf returns the vector of a hit, or nil.
-func (f *field) vectorOf(b ranked) []float32 {
+func (f *ranking) vectorOf(b ranked) []float32 {
 	if b.doc.code != nil {
-		return f.exact[b.slot]
+		return f.cosines.exact[b.slot]
 	}
 	return b.doc.vector
 }
@@ -211,7 +211,7 @@ const (
 )
 
 // fuse makes one order of the parts and offers it to best. Cosines may be higher by a doubt.
-func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []ranked {
+func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) []ranked {
 	best.floor = math.Inf(-1)
 	consider := func(c *candidate, value float64) {
 		if value = f.weigh(c.doc.memory, value); c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(value) {
@@ -244,8 +244,8 @@ func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []r
 			consider(&candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], cosine}, value)
 		}
 	}
-	for i := range f.beside {
-		consider(&f.beside[i], wordsValue(f.beside[i].lexical, attainable))
+	for i := range f.extra {
+		consider(&f.extra[i], wordsValue(f.extra[i].lexical, attainable))
 	}
 	return best.best()
 }
@@ -253,7 +253,7 @@ func (f *field) fuse(q *query, attainable float64, best topK, doubt float64) []r
 func wordsValue(lexical, attainable float64) float64 { return wordsWeight * share(lexical, attainable) }
 
 // vectorAt returns how far a neighbour's cosine exceeds the mean.
-func (f *field) vectorAt(beside int32) float64 {
+func (f *ranking) vectorAt(beside int32) float64 {
 	if beside == 0 || f.s.cosines[beside-1] == noVector {
 		return 0
 	}
@@ -269,7 +269,7 @@ func (s standard) of(cosine float64) float64 { return (cosine - s.mean) / s.devi
 // standard takes the cosines of the candidates. A few candidates may all have high cosines, so the
 // cosines of the unrelated sentences' pairs count with them. Estimates spread more than exact
 // cosines; the sample says by how much.
-func (f *field) standard(q *query) standard {
+func (f *ranking) standard(q *query) standard {
 	const pairs = 28 // of eight sentences
 	usual, deviation := q.scale.usual, (q.scale.related-q.scale.usual)/3
 	n, sum, squares, highest := float64(pairs), pairs*usual, pairs*(usual*usual+deviation*deviation), 0.0
@@ -278,9 +278,9 @@ func (f *field) standard(q *query) standard {
 			n, sum, squares, highest = n+1, sum+c, squares+c*c, max(highest, c)
 		}
 	}
-	each := (n - pairs) / max(1, f.sample.n)
-	mean := (sum - each*f.sample.excess) / n
-	return standard{mean, max(1e-6, math.Sqrt(max(0, (squares-each*f.sample.squares)/n-mean*mean))), highest} // else all are the same
+	each := (n - pairs) / max(1, f.cosines.sample.n)
+	mean := (sum - each*f.cosines.sample.excess) / n
+	return standard{mean, max(1e-6, math.Sqrt(max(0, (squares-each*f.cosines.sample.squares)/n-mean*mean))), highest} // else all are the same
 }
 
 // shareOf returns how much of the score that the query could attain a candidate has.
@@ -343,16 +343,16 @@ func (t *topK) best() []ranked {
 	return t.items
 }
 
-// besideDoc is a memory outside the index that takes part in the ranking.
-type besideDoc struct {
+// extraDoc is a memory outside the index that takes part in the ranking.
+type extraDoc struct {
 	doc
 	counts map[string]float64 // of its terms
 	length int                // terms in halves, repeats included
 }
 
-func (r *Ranker) besideDoc(m *backends.Memory) besideDoc {
+func (r *Ranker) extraDoc(m *backends.Memory) extraDoc {
 	terms, length := r.analyzer.counted(func(r *reader) bag { return r.memory(m) })
-	b := besideDoc{counts: map[string]float64{}, length: length}
+	b := extraDoc{counts: map[string]float64{}, length: length}
 	b.describe(m)
 	for _, t := range terms {
 		b.counts[t.text] = t.count / whole
@@ -362,7 +362,7 @@ func (r *Ranker) besideDoc(m *backends.Memory) besideDoc {
 
 // scoreOf returns the BM25 score of a memory outside the index. A word and its related ones count
 // once.
-func (x *lexicon) scoreOf(terms []weighedTerm, b *besideDoc) float64 {
+func (x *lexicon) scoreOf(terms []weighedTerm, b *extraDoc) float64 {
 	base, usual := bm25K1*(1-bm25B), float64(b.length)
 	if x.total > 0 {
 		usual = float64(x.total) / float64(x.memories)

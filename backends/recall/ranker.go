@@ -150,7 +150,7 @@ type query struct {
 	topK      int
 	threshold float64
 	eligible  eligibility
-	beside    []besideDoc
+	extra     []extraDoc
 	spans     []span // times that it names
 	ofTime    bool   // it asks for a time alone
 	diversity float64
@@ -189,7 +189,7 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 		out.context = append(out.context, queryTerm{t.text, contextWeight})
 	}
 	for i := range q.Beside {
-		out.beside = append(out.beside, r.besideDoc(&q.Beside[i]))
+		out.extra = append(out.extra, r.extraDoc(&q.Beside[i]))
 	}
 	return out, nil
 }

@@ -17,15 +17,15 @@ import (
 type signal[Of any] struct {
 	name   string // in [backends.ScoreParts] Signals
 	weight float64
-	of     Of                  // times weight: what it adds
-	when   func(f *field) bool // whether it adds anything for this query at all; nil: it may
+	of     Of                    // times weight: what it adds
+	when   func(f *ranking) bool // whether it adds anything for this query at all; nil: it may
 }
 
-// ownSignal is a share of a memory's BM25 score. handedSignal is a share of an utterance's score
+// ownSignal is a share of a memory's BM25 score. neighbourSignal is a share of an utterance's score
 // that goes to another one of its session.
 type (
-	ownSignal    = signal[func(f *field, slot int32) float64]
-	handedSignal = signal[func(f *field, said []utterance, from, to int) float64]
+	ownSignal       = signal[func(f *ranking, slot int32) float64]
+	neighbourSignal = signal[func(f *ranking, said []utterance, from, to int) float64]
 )
 
 // The weights are round numbers in the middle of a plateau: doubling or halving one of them moved
@@ -35,18 +35,18 @@ type (
 // ownSignals change what the words of a memory count by who says them and how. They read
 // BM25 scores.
 var ownSignals = []ownSignal{
-	{"speaker", 0.5, (*field).saidByNamed, (*field).namesSpeaker},      // "What did Ann buy?": what Ann says counts more
-	{"asks", -0.15, (*field).asksAtEnd, nil},                           // what ends in a question rather asks than tells
-	{"assistant", -0.5, (*field).longAnswers, (*field).hasLongAnswers}, // long answers hold every word, and say little of the user
-	{datesName, 1, (*field).ofTheTime, (*field).namesTime},             // "yesterday": what was said or happened then
+	{"speaker", 0.5, (*ranking).saidByNamed, (*ranking).namesSpeaker},      // "What did Ann buy?": what Ann says counts more
+	{"asks", -0.15, (*ranking).asksAtEnd, nil},                             // what ends in a question rather asks than tells
+	{"assistant", -0.5, (*ranking).longAnswers, (*ranking).hasLongAnswers}, // long answers hold every word, and say little of the user
+	{datesName, 1, (*ranking).ofTheTime, (*ranking).namesTime},             // "yesterday": what was said or happened then
 }
 
-// handedSignals give a memory a share of its surroundings: an answer needs its question to be
+// neighbourSignals give a memory a share of its surroundings: an answer needs its question to be
 // understood, and has few of its words. They read the results of ownSignals.
-var handedSignals = []handedSignal{
-	{"neighbours", 0.3, (*field).isNear, nil},
-	{"answer", 0.6, (*field).isAnswer, nil},                            // what follows a question
-	{"question", 0.3, (*field).hasLongAnswer, (*field).hasLongAnswers}, // what a long answer follows
+var neighbourSignals = []neighbourSignal{
+	{"neighbours", 0.3, (*ranking).isNear, nil},
+	{"answer", 0.6, (*ranking).isAnswer, nil},                              // what follows a question
+	{"question", 0.3, (*ranking).hasLongAnswer, (*ranking).hasLongAnswers}, // what a long answer follows
 }
 
 // sessionSignal is the weight of BM25 over whole sessions, in which each is a document. The same
@@ -58,11 +58,11 @@ const sessionName = "session"
 
 // signals holds the signals of a ranker.
 type signals struct {
-	own     []ownSignal
-	handed  []handedSignal
-	session float64
-	dates   bool
-	stating bool
+	own        []ownSignal
+	neighbours []neighbourSignal
+	session    float64
+	dates      bool
+	stating    bool
 }
 
 // newSignals returns all signals except the named ones.
@@ -74,7 +74,7 @@ func newSignals(without []string) (*signals, error) {
 		}
 	}
 	s.own = slices.DeleteFunc(slices.Clone(ownSignals), func(s ownSignal) bool { return slices.Contains(without, s.name) })
-	s.handed = slices.DeleteFunc(slices.Clone(handedSignals), func(s handedSignal) bool { return slices.Contains(without, s.name) })
+	s.neighbours = slices.DeleteFunc(slices.Clone(neighbourSignals), func(s neighbourSignal) bool { return slices.Contains(without, s.name) })
 	if slices.Contains(without, sessionName) {
 		s.session = 0
 	}
@@ -87,49 +87,54 @@ func Signals() []string {
 	for _, s := range ownSignals {
 		names = append(names, s.name)
 	}
-	for _, s := range handedSignals {
+	for _, s := range neighbourSignals {
 		names = append(names, s.name)
 	}
 	return append(names, backends.SignalStates, sessionName)
 }
 
-// reach is how far handedSignals look.
+// reach is how far neighbourSignals look.
 const reach = 2
 
-// Only the best memories hand on a share: they reach strong, a share of the best score, and are
-// among the first givers. Of ten thousand memories thousands have a common word of a query.
+// Only the best memories spread a share: they reach strong, a share of the best score, and are
+// among the first spreaders. Of ten thousand memories thousands have a common word of a query.
 const (
-	strong = 0.2
-	givers = 128
+	strong    = 0.2
+	spreaders = 128
 )
 
-// field is the lexical scores of one query on their way through the signals. All slices of
+// ranking is the scores of one query on their way through the signals. All slices of
 // scores are by slot, and the zero of scratch between searches.
-type field struct {
-	signals  // the signals that may add something
-	weights  []Weight
-	now      time.Time
-	x        *index
-	s        *scratch
-	speaker  string    // the only one whom the query names
-	long     bool      // an assistant answers at length
-	sessions []float64 // what each is for the query, 0 to 1, by number
-	hands    float64   // the score from which on a memory hands on a share
-	best     float64   // before sessionSignal
+type ranking struct {
+	signals    // the signals that may add something
+	weights    []Weight
+	now        time.Time
+	x          *index
+	s          *scratch
+	speaker    string    // the only one whom the query names
+	long       bool      // an assistant answers at length
+	sessions   []float64 // what each is for the query, 0 to 1, by number
+	spreadFrom float64   // the score from which on a memory spreads a share to its neighbours
+	best       float64   // before sessionSignal
 
 	slots   []int32     // of the candidates
-	beside  []candidate // memories outside the index
-	cosines standard
-	probe   *probe // nil where vectors are uncompressed
-	sample  sample
-	exact   map[int32][]float32 // vectors read from the store, by slot
+	extra   []candidate // memories outside the index
+	cosines cosines
 }
 
-// field lists the eligible memories that have a score, by their words or by a signal.
-func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *field {
-	f := &field{weights: r.config.Weights, now: q.eligible.at, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
-	f.signals = signals{own: active(f, r.signals.own), handed: active(f, r.signals.handed), session: r.signals.session, dates: r.signals.dates, stating: r.signals.stating}
-	top := topScores{size: givers, scores: s.top[:0]}
+// cosines are the vectors' part of a ranking.
+type cosines struct {
+	standard
+	probe  *probe // nil where vectors are uncompressed
+	sample sample
+	exact  map[int32][]float32 // vectors read from the store, by slot
+}
+
+// ranking lists the eligible memories that have a score, by their words or by a signal.
+func (r *Ranker) ranking(x *index, q *query, s *scratch, terms []weighedTerm) *ranking {
+	f := &ranking{weights: r.config.Weights, now: q.eligible.at, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
+	f.signals = signals{own: active(f, r.signals.own), neighbours: active(f, r.signals.neighbours), session: r.signals.session, dates: r.signals.dates, stating: r.signals.stating}
+	top := topScores{size: spreaders, scores: s.top[:0]}
 	for _, slot := range s.matched {
 		if !x.admits(&q.eligible, slot) {
 			s.scores[slot] = 0
@@ -145,11 +150,11 @@ func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *fie
 		top.offer(score)
 		f.best = max(f.best, score)
 	}
-	f.hands = max(strong*f.best, top.last())
+	f.spreadFrom = max(strong*f.best, top.last())
 	s.top = top.scores
 	for _, slot := range s.found[:len(s.found):len(s.found)] {
-		if s.own[slot] > 0 && s.own[slot] >= f.hands {
-			f.handOn(q, slot)
+		if s.own[slot] > 0 && s.own[slot] >= f.spreadFrom {
+			f.spread(q, slot)
 		}
 	}
 	f.sessions = x.sessionScores(s, terms)
@@ -157,12 +162,12 @@ func (r *Ranker) field(x *index, q *query, s *scratch, terms []weighedTerm) *fie
 }
 
 // active returns the signals that may add something for the query.
-func active[Of any](f *field, all []signal[Of]) []signal[Of] {
+func active[Of any](f *ranking, all []signal[Of]) []signal[Of] {
 	return slices.DeleteFunc(slices.Clone(all), func(s signal[Of]) bool { return s.when != nil && !s.when(f) })
 }
 
-// handOn gives the memories around one their share of it, and of the others near them.
-func (f *field) handOn(q *query, slot int32) {
+// spread gives the memories around one their share of it, and of the others near them.
+func (f *ranking) spread(q *query, slot int32) {
 	s := f.s
 	said, from := f.x.sessions.around(slot)
 	for to := max(0, from-reach); to < min(len(said), from+reach+1); to++ {
@@ -174,8 +179,8 @@ func (f *field) handOn(q *query, slot int32) {
 			continue
 		}
 		value := s.own[at]
-		for i := range f.handed {
-			value += f.handed[i].weight * f.handedTo(&f.handed[i], said, to)
+		for i := range f.neighbours {
+			value += f.neighbours[i].weight * f.fromNeighbours(&f.neighbours[i], said, to)
 		}
 		if s.values[at] == 0 && value > 0 {
 			s.found = append(s.found, at)
@@ -185,12 +190,12 @@ func (f *field) handOn(q *query, slot int32) {
 	}
 }
 
-// handedTo returns the amount that a signal hands to an utterance from its surroundings, the same
+// fromNeighbours returns the amount that a signal hands to an utterance from its surroundings, the same
 // in any order of the slots.
-func (f *field) handedTo(signal *handedSignal, said []utterance, to int) float64 {
+func (f *ranking) fromNeighbours(signal *neighbourSignal, said []utterance, to int) float64 {
 	sum := 0.0
 	for from := max(0, to-reach); from < min(len(said), to+reach+1); from++ {
-		if own := f.s.own[said[from].slot]; own > 0 && own >= f.hands && from != to && near(&said[from], &said[to]) {
+		if own := f.s.own[said[from].slot]; own > 0 && own >= f.spreadFrom && from != to && near(&said[from], &said[to]) {
 			sum += own * signal.of(f, said, from, to)
 		}
 	}
@@ -198,7 +203,7 @@ func (f *field) handedTo(signal *handedSignal, said []utterance, to int) float64
 }
 
 // ofSession returns what the session of a memory adds to it.
-func (f *field) ofSession(slot int32) float64 {
+func (f *ranking) ofSession(slot int32) float64 {
 	if n := f.x.sessions.places[slot].session; n > 0 {
 		return f.session * f.best * f.sessions[n-1]
 	}
@@ -206,7 +211,7 @@ func (f *field) ofSession(slot int32) float64 {
 }
 
 // explain returns what each signal added, as a share of what the query could attain.
-func (f *field) explain(b *ranked, attainable float64) map[string]float64 {
+func (f *ranking) explain(b *ranked, attainable float64) map[string]float64 {
 	out := map[string]float64{}
 	set := func(name string, added float64) {
 		if added != 0 {
@@ -221,25 +226,25 @@ func (f *field) explain(b *ranked, attainable float64) map[string]float64 {
 		set(s.name, s.weight*s.of(f, slot)*f.s.scores[slot])
 	}
 	if said, at := f.x.sessions.around(slot); said != nil {
-		for i := range f.handed {
-			set(f.handed[i].name, f.handed[i].weight*f.handedTo(&f.handed[i], said, at))
+		for i := range f.neighbours {
+			set(f.neighbours[i].name, f.neighbours[i].weight*f.fromNeighbours(&f.neighbours[i], said, at))
 		}
 	}
 	set(sessionName, f.ofSession(slot))
 	return out
 }
 
-func (f *field) namesSpeaker() bool { return f.speaker != "" }
+func (f *ranking) namesSpeaker() bool { return f.speaker != "" }
 
-func (f *field) saidByNamed(slot int32) float64 {
+func (f *ranking) saidByNamed(slot int32) float64 {
 	return oneIf(f.x.docs[slot].memory.Origin.Speaker == f.speaker)
 }
 
-func (f *field) asksAtEnd(slot int32) float64 { return oneIf(f.x.glances[slot].asks == asksAtEnd) }
+func (f *ranking) asksAtEnd(slot int32) float64 { return oneIf(f.x.glances[slot].asks == asksAtEnd) }
 
-func (f *field) hasLongAnswers() bool { return f.long }
+func (f *ranking) hasLongAnswers() bool { return f.long }
 
-func (f *field) longAnswers(slot int32) float64 {
+func (f *ranking) longAnswers(slot int32) float64 {
 	m := f.x.docs[slot].memory
 	return oneIf(m.Kind == backends.KindEpisode && m.Origin.Role == "assistant")
 }
@@ -247,7 +252,7 @@ func (f *field) longAnswers(slot int32) float64 {
 // isNear reaches the second neighbours, too, except where an assistant answers at length: the
 // user's messages around its answer may be about anything. An assistant only confirms a statement,
 // and its long answer repeats the question.
-func (f *field) isNear(said []utterance, from, to int) float64 {
+func (f *ranking) isNear(said []utterance, from, to int) float64 {
 	if second := from-to > 1 || to-from > 1; f.long && second {
 		return 0
 	}
@@ -256,11 +261,11 @@ func (f *field) isNear(said []utterance, from, to int) float64 {
 }
 
 // isAnswer leaves out long answers of an assistant: they have the words of the question.
-func (f *field) isAnswer(said []utterance, from, to int) float64 {
+func (f *ranking) isAnswer(said []utterance, from, to int) float64 {
 	return oneIf(from == to-1 && said[from].asks != asksNothing && !said[to].repeats())
 }
 
-func (f *field) hasLongAnswer(said []utterance, from, to int) float64 {
+func (f *ranking) hasLongAnswer(said []utterance, from, to int) float64 {
 	return oneIf(from == to+1 && said[from].assistant && said[to].user)
 }
 

@@ -61,7 +61,7 @@ func (x *index) states(slot int32) stating {
 }
 
 // statingWeight returns what a candidate counts for what it states.
-func (f *field) statingWeight(c *candidate) float64 {
+func (f *ranking) statingWeight(c *candidate) float64 {
 	if !f.stating {
 		return 1
 	}

@@ -57,7 +57,7 @@ func Importance(share float64) Weight {
 
 // weigh applies the weights of the configuration to a memory's value for a query. They only lower
 // it: a memory needs a good value before the weights.
-func (f *field) weigh(m *backends.Memory, value float64) float64 {
+func (f *ranking) weigh(m *backends.Memory, value float64) float64 {
 	for _, w := range f.weights {
 		if value > 0 {
 			value *= max(0, min(1, w(m, f.now)))

@@ -41,7 +41,7 @@ const (
 func (r *Reflector) Apply(ctx context.Context, p *Plan, partly bool) (_ *Applied, err error) {
 	defer work.Recover("reflect", &err)
 	if p == nil {
-		return nil, fmt.Errorf("reflect: %w: no plan", backends.ErrInvalid)
+		return nil, fmt.Errorf("reflection: %w: no plan", backends.ErrInvalid)
 	}
 	a := &application{Plan: p, Reflector: r, keep: keeperOf(keepers(r.Backend), p.Partition), done: &Applied{Plan: p.ID}}
 	err = errors.Join(store.ValidateID("plan", p.ID), p.Partition.Validate())
@@ -58,7 +58,7 @@ func (r *Reflector) Apply(ctx context.Context, p *Plan, partly bool) (_ *Applied
 		err = a.promote(ctx)
 	}
 	if err != nil {
-		err = fmt.Errorf("reflect: applying plan %s: %w", p.ID, err)
+		err = fmt.Errorf("reflection: applying plan %s: %w", p.ID, err)
 	}
 	return a.done, err
 }

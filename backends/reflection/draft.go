@@ -45,7 +45,7 @@ type draft struct {
 func (r *Reflector) Draft(ctx context.Context, q *Request) (_ *Plan, err error) {
 	defer work.Recover("reflect", &err)
 	if q == nil {
-		return nil, fmt.Errorf("reflect: %w: no request", backends.ErrInvalid)
+		return nil, fmt.Errorf("reflection: %w: no request", backends.ErrInvalid)
 	}
 	keep, scope, p, err := r.home(ctx, q.Scope)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Reflector) Draft(ctx context.Context, q *Request) (_ *Plan, err error) 
 	}
 	err = d.make(ctx)
 	if d.plan.Usage = d.run.Usage(); err != nil {
-		err = fmt.Errorf("reflect: %w", err)
+		err = fmt.Errorf("reflection: %w", err)
 	}
 	return d.plan, err
 }

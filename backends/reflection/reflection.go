@@ -67,14 +67,14 @@ type Reflector struct {
 // New returns a reflector. An unusable configuration is ErrInvalid.
 func New(cfg *Config) (*Reflector, error) {
 	if cfg == nil || cfg.Backend == nil {
-		return nil, fmt.Errorf("reflect: %w: Config.Backend is required: pass the result of mem0.New or reme.New", backends.ErrInvalid)
+		return nil, fmt.Errorf("reflection: %w: Config.Backend is required: pass the result of mem0.New or reme.New", backends.ErrInvalid)
 	}
 	r := &Reflector{Config: *cfg}
 	if len(keepers(cfg.Backend)) == 0 {
-		return nil, fmt.Errorf("reflect: Config.Backend %T: %w: pass the result of mem0.New or reme.New, or a Join of both", cfg.Backend, backends.ErrInvalid)
+		return nil, fmt.Errorf("reflection: Config.Backend %T: %w: pass the result of mem0.New or reme.New, or a Join of both", cfg.Backend, backends.ErrInvalid)
 	}
 	if err := cfg.Language.Validate(); err != nil {
-		return nil, fmt.Errorf("reflect: %w", err)
+		return nil, fmt.Errorf("reflection: %w", err)
 	}
 	if cfg.Model != nil {
 		var err error
@@ -96,7 +96,7 @@ func Rules() []Rule {
 func check(rules []Rule) error {
 	for _, rule := range rules {
 		if !slices.Contains(Rules(), rule) {
-			return fmt.Errorf("reflect: rule %q: %w: use %q", rule, backends.ErrInvalid, Rules())
+			return fmt.Errorf("reflection: rule %q: %w: use %q", rule, backends.ErrInvalid, Rules())
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (r *Reflector) home(ctx context.Context, s backends.Scope) (*keeper.Keeper,
 	all := keepers(r.Backend)
 	s, p, err := all[0].Resolve(ctx, s, backends.Scope.Owner)
 	if err != nil {
-		return nil, s, p, fmt.Errorf("reflect: name the owner of the memories by UserID, AgentID or Workspace: %w", err)
+		return nil, s, p, fmt.Errorf("reflection: name the owner of the memories by UserID, AgentID or Workspace: %w", err)
 	}
 	return keeperOf(all, p), s, p, nil
 }

@@ -72,14 +72,14 @@ func (r *Reflector) Undo(ctx context.Context, s backends.Scope, planID string, p
 		return nil, err
 	}
 	if ctx, err = store.Begin(ctx, keep.Store(), p); err != nil {
-		return nil, fmt.Errorf("reflect: undoing plan %s: %w", planID, err)
+		return nil, fmt.Errorf("reflection: undoing plan %s: %w", planID, err)
 	}
 	u := &undoing{keep: keep, partition: p, done: &Applied{Plan: planID}}
 	if err = store.OnConflict(ctx, func() error { return u.undo(ctx, partly) }); err == nil && !partly {
 		err = u.changed
 	}
 	if err != nil {
-		err = fmt.Errorf("reflect: undoing plan %s: %w", planID, err)
+		err = fmt.Errorf("reflection: undoing plan %s: %w", planID, err)
 	}
 	return u.done, err
 }
