@@ -230,6 +230,13 @@ var writes = map[string]func(ctx context.Context, h *house) error{
 			schema.ToolMessage(strings.Repeat("late ", 3000), "c"), schema.UserMessage("Go on.")}) // a context that does not fit is an error
 		return nil
 	},
+	"window.Sessions.Rename": func(ctx context.Context, h *house) error { return h.window.Sessions().Rename(ctx, annAtWork, "late") },
+	"window.Sessions.Expire": func(ctx context.Context, h *house) error {
+		return h.window.Sessions().Expire(ctx, annAtWork, time.Hour)
+	},
+	"window.Sessions.Fork": func(ctx context.Context, h *house) error {
+		return only(h.window.Sessions().Fork(ctx, annAtWork, "late", 0))
+	},
 	"window.Sessions.KeepSummary": func(ctx context.Context, h *house) error {
 		return only(h.window.Sessions().KeepSummary(ctx, annAtWork, 2, "late"))
 	},

@@ -120,6 +120,9 @@ type Config struct {
 	Answers string
 	// Names sends the names of speakers, which some services refuse. Optional.
 	Names bool
+	// EmptyMessages is the most keep-alive comments in a row; more of them end the stream.
+	// Optional: at 0 only Timeout bounds it.
+	EmptyMessages int
 	// OnError is told once of each learnt adaptation. It must be safe for concurrent use.
 	// Optional; the log has it in any case.
 	OnError func(ctx context.Context, stage string, err error)
@@ -181,10 +184,10 @@ func newClient(c *Config) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openai: %w: %w", backends.ErrInvalid, err)
 	}
-	out.wire = &wire{query: u.RawQuery, azure: u.Query().Has("api-version"), extra: extra, adapt: slices.Clone(c.Adapt), onError: c.OnError}
+	out.wire = &wire{query: u.RawQuery, azure: u.Query().Has("api-version"), extra: extra, adapt: slices.Clone(c.Adapt), empty: c.EmptyMessages, onError: c.OnError}
 	u.RawQuery = ""
 	config.BaseURL, out.wire.base = u.String(), u.Redacted()
-	config.EmptyMessagesLimit = math.MaxUint32 // Timeout bounds them
+	config.EmptyMessagesLimit = math.MaxUint32 // wire bounds them
 	retrying := retryablehttp.Client{
 		HTTPClient: out.wire.under(c.HTTPClient), RetryMax: cmp.Or(c.MaxRetries, defaultRetries), RetryWaitMin: minWait, RetryWaitMax: maxWait,
 		CheckRetry: out.checkRetry, Backoff: retryablehttp.RateLimitLinearJitterBackoff, ErrorHandler: retryablehttp.PassthroughErrorHandler,
@@ -204,8 +207,8 @@ func (c *Config) check() (extra body, err error) {
 	switch {
 	case !slices.Contains([]string{"", "schema", "forced", "auto", "prompt"}, c.Answers):
 		return nil, errors.New("use schema, forced, auto or prompt as Answers")
-	case c.BatchSize < 0:
-		return nil, errors.New("a negative BatchSize")
+	case c.BatchSize < 0 || c.EmptyMessages < 0:
+		return nil, errors.New("a negative BatchSize or EmptyMessages")
 	}
 	raw, err := json.Marshal(c.Extra)
 	if err == nil {

@@ -538,7 +538,7 @@ func TestAdaptationsAreSetByHand(t *testing.T) {
 		require.Zero(t, s.refused, name)
 		require.Empty(t, reports, name)
 	}
-	for _, c := range []openai.Config{{Adapt: []string{"nothing"}}, {Answers: "yes"}, {BatchSize: -1}} {
+	for _, c := range []openai.Config{{Adapt: []string{"nothing"}}, {Answers: "yes"}, {BatchSize: -1}, {EmptyMessages: -1}} {
 		c.Model = "m"
 		_, err := openai.NewChatModel(t.Context(), &c)
 		require.ErrorIs(t, err, backends.ErrInvalid)
@@ -666,6 +666,16 @@ func TestTheLimitOfTimeThatStruckIsNamed(t *testing.T) {
 		c.Timeout = 30 * time.Second
 		require.ErrorContains(t, ask(3*time.Minute), "no answer within 30s: raise openai.Config.Timeout")
 	})
+}
+
+func TestKeepAlivesAreBoundedOnRequest(t *testing.T) {
+	s := &server{config: openai.Config{Model: "m", EmptyMessages: 999}, before: strings.Repeat(": keep-alive\n\n", 1000)}
+	chat, err := openai.NewChatModel(t.Context(), s.connect(t, new([]string)))
+	require.NoError(t, err)
+	stream, err := chat.Stream(t.Context(), []*schema.Message{schema.UserMessage("hi")})
+	require.NoError(t, err)
+	_, err = schema.ConcatMessageStream(stream)
+	require.ErrorContains(t, err, "Config.EmptyMessages")
 }
 
 // Texts of parts are joined, and pictures stay.

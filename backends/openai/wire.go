@@ -37,6 +37,7 @@ type wire struct {
 	azure   bool
 	extra   body // Config.Extra; null removes a field
 	adapt   []string
+	empty   int // Config.EmptyMessages
 	onError func(ctx context.Context, stage string, err error)
 }
 
@@ -86,7 +87,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 			continue
 		}
 		if stream && resp.StatusCode < http.StatusBadRequest {
-			resp.Body = &lines{ReadCloser: resp.Body, from: bufio.NewReader(resp.Body)}
+			resp.Body = &lines{ReadCloser: resp.Body, from: bufio.NewReader(resp.Body), most: w.empty}
 		}
 		return resp, nil
 	}
@@ -185,18 +186,25 @@ func statusInside(answer []byte, status int) int {
 type lines struct {
 	io.ReadCloser
 	from *bufio.Reader
+	most int // comments in a row; 0 is any number
 
-	line []byte // the rest of one
-	done bool
+	line  []byte // the rest of one
+	empty int
+	done  bool
 }
 
 func (l *lines) Read(p []byte) (int, error) {
 	for len(l.line) == 0 {
 		line, err := l.from.ReadBytes('\n')
-		if trimmed := bytes.TrimSpace(line); len(trimmed) > 0 && trimmed[0] != ':' {
-			l.line, l.done = line, l.done || bytes.HasPrefix(trimmed, []byte("data:")) && bytes.HasSuffix(trimmed, []byte("[DONE]"))
+		switch trimmed := bytes.TrimSpace(line); {
+		case len(trimmed) > 0 && trimmed[0] != ':':
+			l.line, l.empty, l.done = line, 0, l.done || bytes.HasPrefix(trimmed, []byte("data:")) && bytes.HasSuffix(trimmed, []byte("[DONE]"))
+		case len(trimmed) > 0:
+			l.empty++
 		}
 		switch {
+		case l.most > 0 && l.empty > l.most:
+			return 0, errors.New("too many empty messages: Config.EmptyMessages")
 		case len(l.line) > 0:
 		case errors.Is(err, io.EOF) && !l.done:
 			return 0, io.ErrUnexpectedEOF

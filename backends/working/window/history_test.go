@@ -156,11 +156,7 @@ func TestLoadOfASessionThatDoesNotExist(t *testing.T) {
 		for _, s := range []backends.Scope{{UserID: "bob", SessionID: "s1"}, {AgentID: "bot", SessionID: "s1"}, session("s2")} {
 			require.Empty(t, x.load(&window.LoadRequest{Scope: s}).Messages)
 		}
-		end := x.clock.Now().Add(time.Minute)
-		p, err := ann.Speaker()
-		require.NoError(t, err)
-		_, err = x.db.Update(t.Context(), p, &store.SessionUpdate{Session: ann.SessionID, Expires: &end})
-		require.NoError(t, err)
+		require.NoError(t, x.Sessions().Expire(t.Context(), ann, time.Minute))
 		require.Len(t, x.load(&window.LoadRequest{Scope: ann}).Messages, 2)
 		x.clock.Advance(time.Minute)
 		require.Equal(t, h, x.load(&window.LoadRequest{Scope: ann}), "expired")

@@ -98,6 +98,31 @@ func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range
 	return slices.DeleteFunc(entries, func(e store.Entry) bool { return einox.SaysNothing(e.Message.Message) }), err
 }
 
+// Rename gives the session a title for people, of at most store.MaxTitle runes; the empty
+// one takes it away.
+func (s *Sessions) Rename(ctx context.Context, scope backends.Scope, title string) error {
+	return s.change(ctx, scope, "renaming", func(ctx context.Context, k session.Key) error {
+		_, err := s.update(ctx, k, store.SessionUpdate{Title: &title})
+		return err
+	})
+}
+
+// Expire ends the session so long from now, with all that belongs to it; 0 is never. A log
+// with a time to live of its own moves the end with each message.
+func (s *Sessions) Expire(ctx context.Context, scope backends.Scope, ttl time.Duration) error {
+	if ttl < 0 {
+		return fmt.Errorf("expiring a session: %w: %s is negative: use DeleteSession", backends.ErrInvalid, ttl)
+	}
+	var end time.Time
+	if ttl > 0 {
+		end = s.cfg.Clock().Add(ttl)
+	}
+	return s.change(ctx, scope, "expiring", func(ctx context.Context, k session.Key) error {
+		_, err := s.update(ctx, k, store.SessionUpdate{Expires: &end})
+		return err
+	})
+}
+
 // openTurn is how long after its last message a turn that is not done may still go on, as
 // in package working.
 const openTurn = 2 * time.Minute
@@ -156,4 +181,78 @@ func (s *Sessions) complete(ctx context.Context, k session.Key, st *store.Sessio
 		upto = min(upto, log[n].Seq-1)
 	}
 	return upto, nil
+}
+
+// forkPage is how many messages Fork copies at a time.
+const forkPage = 200
+
+// Fork begins the session newSession, of the same user, with messages 1 to upto of the one
+// that the scope names, which stays as it is; upto 0 is all of them. The copies have the same
+// ids and sequence numbers, and nothing is learnt from them again. The title goes along, the
+// end of life, and the summary if it reaches no further than upto; archives and interrupted
+// turns do not.
+//
+// Messages are copied in pages, title and summary last. A fork that was interrupted is
+// completed by the same call, or deleted. No other caller may write to newSession until Fork returns:
+// if it holds anything but the first messages of this fork, Fork returns ErrConflict. A
+// message that the session does not have, and a name that is not legal, are ErrInvalid.
+func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession string, upto int64) (fork *store.Session, err error) {
+	err = s.change(ctx, scope, "forking", func(ctx context.Context, from session.Key) error {
+		source, err := s.cfg.Sessions.Session(ctx, from.Partition, from.ID)
+		if err != nil {
+			return err
+		}
+		if upto == 0 {
+			upto = source.LastSeq
+		}
+		if newSession == "" || upto < 1 || upto > source.LastSeq {
+			return fmt.Errorf("%w: to session %q, up to message %d of %d", backends.ErrInvalid, newSession, upto, source.LastSeq)
+		}
+		to := session.Key{Partition: from.Partition, ID: newSession}
+		after, err := s.copied(ctx, to, from, upto)
+		for err == nil && after < upto {
+			after, err = s.copyPage(ctx, to, from, source.Scope, after, upto)
+		}
+		if err != nil {
+			return err
+		}
+		u := store.SessionUpdate{Title: &source.Title, Expires: &source.Expires}
+		if source.SummaryUpto <= upto {
+			u.Summary, u.SummaryUpto = &source.Summary, &source.SummaryUpto
+		}
+		fork, err = s.update(ctx, to, u)
+		return err
+	})
+	return fork, err
+}
+
+// copied returns how many messages a fork has: its last one is that of the source.
+func (s *Sessions) copied(ctx context.Context, to, from session.Key, upto int64) (int64, error) {
+	there, err := s.cfg.Sessions.Read(ctx, to.Partition, to.ID, store.Range{Limit: 1, Last: true})
+	if err != nil || len(there) == 0 {
+		return 0, err
+	}
+	last := lastSeq(there)
+	want, err := s.cfg.Sessions.Read(ctx, from.Partition, from.ID, store.Range{After: last - 1, Upto: last})
+	if err == nil && (from == to || last > upto || len(want) != 1 || want[0].ID != there[0].ID) {
+		err = fmt.Errorf("%w: session %q holds something else: give another name, or delete it", backends.ErrConflict, to.ID)
+	}
+	return last, err
+}
+
+// copyPage copies messages behind those that a fork has, and returns how many it has then.
+func (s *Sessions) copyPage(ctx context.Context, to, from session.Key, scope backends.Scope, after, upto int64) (int64, error) {
+	page, err := s.cfg.Sessions.Read(ctx, from.Partition, from.ID, store.Range{After: after, Upto: upto, Limit: forkPage})
+	if err != nil {
+		return after, err
+	}
+	if len(page) == 0 {
+		return after, fmt.Errorf("%w: %w", backends.ErrNotFound, errDeleted)
+	}
+	scope.SessionID = to.ID
+	st, err := s.cfg.Sessions.Append(ctx, to.Partition, to.ID, &store.Append{Entries: page, Scope: scope, Learnt: true})
+	if err == nil && st.LastSeq != lastSeq(page) {
+		err = fmt.Errorf("%w: another caller writes to session %q: give another name, or delete it", backends.ErrConflict, to.ID)
+	}
+	return lastSeq(page), err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/test/testkit"
@@ -172,6 +173,128 @@ func TestKeepSummaryWhileManyAppend(t *testing.T) {
 	})
 }
 
+func TestFork(t *testing.T) {
+	eachStore(t, func(t *testing.T, x *fixture) {
+		x.filled(ann, 501)
+		require.True(t, x.keep(10, "gist"))
+		require.NoError(t, x.Sessions().Rename(t.Context(), ann, "holidays"))
+		require.NoError(t, x.Sessions().Expire(t.Context(), ann, time.Hour))
+		before, log := x.state(ann), x.entries(ann)
+
+		st, err := x.Sessions().Fork(t.Context(), ann, "s2", 403)
+		require.NoError(t, err)
+		require.Equal(t, log[:403], x.entries(session("s2")), "the same messages, ids and numbers")
+		require.Equal(t, x.state(session("s2")), st)
+		require.Equal(t, session("s2"), st.Scope)
+		require.False(t, st.Pending(), "nothing is learnt again")
+		require.Equal(t, []any{"holidays", "gist", int64(10), before.Expires}, []any{st.Title, st.Summary, st.SummaryUpto, st.Expires})
+		require.Equal(t, before, x.state(ann), "the source is as it was")
+		again, err := x.Sessions().Fork(t.Context(), ann, "s2", 403)
+		require.NoError(t, err)
+		require.Equal(t, st.LastSeq, again.LastSeq, "repeating it changes nothing")
+
+		st, err = x.Sessions().Fork(t.Context(), ann, "s3", 9)
+		require.NoError(t, err)
+		require.Empty(t, st.Summary, "it reaches further than the fork")
+		st, err = x.Sessions().Fork(t.Context(), session("s2"), "s4", 0)
+		require.NoError(t, err)
+		require.EqualValues(t, 403, st.LastSeq, "all of a fork")
+
+		x.say(session("s2"), "mine-0 user another way")
+		x.say(session("s5"), "mine-0 user hi")
+		for name, tc := range map[string]struct {
+			to   string
+			upto int64
+			want error
+		}{
+			"itself":                    {"s1", 501, backends.ErrConflict},
+			"another session":           {"s5", 3, backends.ErrConflict},
+			"a fork that has gone on":   {"s2", 403, backends.ErrConflict},
+			"a fork of more":            {"s4", 402, backends.ErrConflict},
+			"messages it does not have": {"s6", 503, backends.ErrInvalid},
+			"a negative number":         {"s6", -1, backends.ErrInvalid},
+			"no name":                   {"", 1, backends.ErrInvalid},
+			"a name that is not legal":  {" s6", 1, backends.ErrInvalid},
+		} {
+			_, err := x.Sessions().Fork(t.Context(), ann, tc.to, tc.upto)
+			require.ErrorIs(t, err, tc.want, name)
+		}
+		_, err = x.Sessions().Fork(t.Context(), session("none"), "s7", 0)
+		require.ErrorIs(t, err, backends.ErrNotFound)
+		require.NoError(t, x.DeleteSession(t.Context(), session("s2")))
+		_, err = x.Sessions().Fork(t.Context(), ann, "s2", 7)
+		require.NoError(t, err, "the name is free again")
+	})
+}
+
+// Whatever call fails, before or after it was carried out, and whatever another caller does
+// meanwhile: the same call completes the fork or returns a conflict, and nothing is learnt again.
+func TestForkInterruptedAtAnyStep(t *testing.T) {
+	x := newFixture(t, 8000)
+	x.filled(ann, 410)
+	p, _ := ann.Speaker()
+	for what, change := range map[string]func(to string){
+		"fails": nil, "fails afterwards": nil,
+		"writes":           func(to string) { x.say(session(to), "mine-0 user hello") },
+		"deletes the fork": func(to string) { require.NoError(t, x.db.Store.Delete(t.Context(), p, to)) },
+	} {
+		for n, reached := 0, true; reached; n++ {
+			to := fmt.Sprint(what, " ", n)
+			reached = false
+			x.db.Arm(func(c *testkit.StoreCall) error {
+				if c.N != n {
+					return nil
+				}
+				reached = true
+				if change != nil {
+					c.After = func() { change(to) }
+					return nil
+				}
+				c.Lost = what == "fails afterwards"
+				return backends.ErrUnavailable
+			})
+			_, err := x.Sessions().Fork(t.Context(), ann, to, 410)
+			x.db.Arm(nil)
+			if reached && change == nil {
+				require.ErrorIs(t, err, backends.ErrUnavailable)
+			}
+			if st, err := x.Sessions().Get(t.Context(), session(to)); err == nil && what != "writes" {
+				require.False(t, st.Pending(), "an interrupted fork is not learnt from")
+			}
+			if err != nil && !errors.Is(err, backends.ErrUnavailable) {
+				require.True(t, errors.Is(err, backends.ErrConflict) || errors.Is(err, backends.ErrNotFound), "%s: %v", to, err)
+				continue
+			}
+			if err != nil {
+				_, err = x.Sessions().Fork(t.Context(), ann, to, 410)
+				require.NoError(t, err, to)
+			}
+			if what != "deletes the fork" {
+				require.Equal(t, x.entries(ann), x.entries(session(to))[:410], to)
+			}
+			if !reached {
+				require.Greater(t, n, 8, "there were steps")
+			}
+		}
+	}
+}
+
+// What a complete fork says next is learnt, and nothing before it.
+func TestAForkIsLearntFromWhereItGoesOn(t *testing.T) {
+	x := newFixture(t, 8000)
+	x.filled(ann, 30)
+	_, err := x.Sessions().Fork(t.Context(), ann, "s2", 0)
+	require.NoError(t, err)
+	x.say(session("s2"), "new-0! user another way")
+	seen := found()
+	m, err := working.New(t.Context(), &working.Config{Sessions: x.db, Backend: seen, Sweep: -1, Clock: x.clock.Now})
+	require.NoError(t, err)
+	_, err = m.Consolidate(t.Context(), session("s2"))
+	require.NoError(t, err)
+	require.NoError(t, m.Close(t.Context()))
+	require.Equal(t, []string{"new-0"}, seen.learnt)
+}
+
 func TestManageSessions(t *testing.T) {
 	eachStore(t, func(t *testing.T, x *fixture) {
 		ctx, s := t.Context(), x.Sessions()
@@ -179,10 +302,26 @@ func TestManageSessions(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, entries)
 		x.say(ann, "a-0 user a", "a-1! assistant A", "b-0 user b", "b-1 assistant B", "b-done! assistant ")
+		require.NoError(t, s.Rename(ctx, ann, "旅行"))
+		require.Equal(t, "旅行", x.state(ann).Title)
+		require.NoError(t, s.Rename(ctx, ann, ""))
+		require.Empty(t, x.state(ann).Title)
+		require.ErrorIs(t, s.Rename(ctx, ann, strings.Repeat("x", store.MaxTitle+1)), backends.ErrInvalid)
 		entries, err = s.Read(ctx, ann, store.Range{After: 2, Limit: 3})
 		require.NoError(t, err)
 		require.Len(t, entries, 2, "without the mark")
 		require.Equal(t, "b", entries[0].Content)
+
+		require.ErrorIs(t, s.Expire(ctx, ann, -1), backends.ErrInvalid)
+		require.NoError(t, s.Expire(ctx, ann, time.Minute))
+		require.Equal(t, x.clock.Now().Add(time.Minute), x.state(ann).Expires.UTC())
+		require.NoError(t, s.Expire(ctx, ann, 0))
+		x.clock.Advance(time.Hour)
+		require.Zero(t, x.state(ann).Expires)
+		require.NoError(t, s.Expire(ctx, ann, time.Minute))
+		x.clock.Advance(time.Minute)
+		_, err = s.Get(ctx, ann)
+		require.ErrorIs(t, err, backends.ErrNotFound)
 
 		for i := range 7 {
 			x.clock.Advance(time.Second)
@@ -203,7 +342,7 @@ func TestManageSessions(t *testing.T) {
 				break
 			}
 		}
-		require.Equal(t, []string{"s1", "l0", "l1", "l2", "l3", "l4", "l5", "l6"}, ids, "in the order in which they began")
+		require.Equal(t, []string{"l0", "l1", "l2", "l3", "l4", "l5", "l6"}, ids, "in the order in which they began")
 	})
 }
 
@@ -215,6 +354,9 @@ func TestErrorsOfSessionsAreDistinct(t *testing.T) {
 		func(s *window.Sessions, c backends.Scope) error { _, err := s.List(ctx, c, store.Page{}); return err },
 		func(s *window.Sessions, c backends.Scope) error { _, err := s.Read(ctx, c, store.Range{}); return err },
 		func(s *window.Sessions, c backends.Scope) error { _, err := s.Get(ctx, c); return err },
+		func(s *window.Sessions, c backends.Scope) error { return s.Rename(ctx, c, "x") },
+		func(s *window.Sessions, c backends.Scope) error { return s.Expire(ctx, c, time.Hour) },
+		func(s *window.Sessions, c backends.Scope) error { _, err := s.Fork(ctx, c, "s2", 1); return err },
 		func(s *window.Sessions, c backends.Scope) error { _, err := s.KeepSummary(ctx, c, 1, "x"); return err },
 	}
 	for i, call := range calls {
@@ -254,7 +396,8 @@ func killedChild(spec string) error {
 		return err
 	}
 	_, err = w.Sessions().KeepSummary(ctx, ann, int64(n+1), "gist")
-	return errors.Join(err, db.Close())
+	_, forked := w.Sessions().Fork(ctx, ann, fmt.Sprint("fork", n), 240)
+	return errors.Join(err, forked, db.Close())
 }
 
 func TestKilledAtAnyCall(t *testing.T) {
@@ -267,8 +410,13 @@ func TestKilledAtAnyCall(t *testing.T) {
 	x.filled(ann, 255)
 	for n, killed := 0, true; killed; n++ {
 		killed = testkit.StartChild(t, fmt.Sprint(path, " ", n)).Wait(t)
-		require.True(t, killed || n > 4, "there were calls")
+		require.True(t, killed || n > 16, "there were calls")
+		x.load(&window.LoadRequest{Scope: session(fmt.Sprint("fork", n))})
 		x.keep(int64(n+1), "gist")
 		require.EqualValues(t, n+1, x.state(ann).SummaryUpto)
+		st, err := x.Sessions().Fork(t.Context(), ann, fmt.Sprint("fork", n), 240)
+		require.NoError(t, err, "killed at call %d", n)
+		require.Equal(t, x.entries(ann)[:240], x.entries(session(st.ID)))
+		require.False(t, st.Pending())
 	}
 }
