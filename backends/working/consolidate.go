@@ -18,13 +18,13 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Consolidate learns now from all complete turns of a session, in the caller's goroutine
-// and whatever the batch limits. Turns that were recorded are appended first. While
-// another process consolidates the session, Consolidate waits for it, until ctx ends.
+// Consolidate learns now from all complete turns of a session, in the caller's goroutine and
+// whatever the batch limits. It first appends the recorded turns. While another process
+// consolidates the session, Consolidate waits for it, until ctx ends.
 //
-// The response sums up what was learnt, also next to an error. After a failure the turns
-// stay in the log and are retried in the background; a call that comes before that was due
-// tries at once, and does not count as an attempt. Nothing to learn is an empty response.
+// The response sums up the memories, also next to an error. After a failure the turns stay in
+// the log and are retried in the background. A call during the pause tries at once, and its
+// failure does not count as an attempt. If nothing is pending the response is empty.
 func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.AddResponse, error) {
 	k, err := m.enterSession(s)
 	if err != nil {
@@ -37,7 +37,7 @@ func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.A
 	return m.consolidate(ctx, k)
 }
 
-// consolidate is Consolidate once everything is in the log.
+// consolidate is Consolidate once all recorded turns are in the log.
 func (m *Memory) consolidate(ctx context.Context, k session.Key) (*backends.AddResponse, error) {
 	ctx, cancel := m.bound(ctx)
 	defer cancel()
@@ -82,10 +82,10 @@ func whenFree(ctx context.Context, do func() error) error {
 	}
 }
 
-// learn offers what lies after the session's watermark to the backend, batch by batch.
-// early is set if a caller asked for it: pauses do not count then. wait is when to look
-// again: the time left of an open turn, or of the pause after a failure; 0 with a nil
-// error means that all was learnt.
+// learn offers the log after the session's watermark to the backend, batch by batch. early says
+// that a caller asked for it: then pauses do not count. wait is the time until the next look:
+// the rest of an open turn, or of the pause after a failure. 0 with a nil error means that all
+// is learnt.
 func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backends.AddResponse, wait time.Duration, err error) {
 	total := &backends.AddResponse{}
 	if ctx, err = store.Begin(ctx, m.cfg.Sessions, k.Partition); err != nil {
@@ -98,7 +98,7 @@ func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backe
 	if err != nil {
 		return total, 0, fmt.Errorf("reading the session: %w", err)
 	}
-	// This look costs no lease, and often there is nothing to learn.
+	// This look needs no lease, and often the session is learnt already.
 	if wait := m.pausing(s); wait > 0 && !early || !s.Pending() {
 		return total, wait, nil
 	}
@@ -113,9 +113,9 @@ func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backe
 	return total, wait, err
 }
 
-// learn works until nothing is left, or something fails that is to be retried later, and
-// releases the lease. Ranges that joined the failures are errors too, but what follows
-// them is learnt.
+// learn works until everything is learnt, or until a failure that is to be retried later, and
+// releases the lease. Ranges that joined the failures are errors too, but the ranges behind them
+// are learnt.
 func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Duration, error) {
 	var givenUp error
 	for {
@@ -126,7 +126,7 @@ func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Dura
 		if err != nil {
 			return 0, errors.Join(givenUp, r.abandon(ctx, err))
 		}
-		if b == nil { // tries are over, too
+		if b == nil { // it also clears the state of the tries
 			return wait, errors.Join(givenUp, r.release(ctx, store.SessionUpdate{Retry: &store.Retry{}}))
 		}
 		resp, err := r.try(ctx, b)
@@ -157,7 +157,7 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 		return nil, errGone
 	}
 	if err != nil {
-		// Nil means that it was learnt after all.
+		// Nil means that the batch was learnt after all.
 		return &backends.AddResponse{Replayed: true}, r.failed(ctx, b, err)
 	}
 	if told := r.m.cfg.OnLearned; told != nil {
@@ -169,14 +169,14 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 		r.s.Watermark = max(r.s.Watermark, b.upto)
 		return resp, nil
 	}
-	// A crash or a refusal here repeats the batch under the same key, which does nothing.
+	// A crash or a refusal here repeats the batch under the same key, which changes nothing.
 	if err := r.update(ctx, store.SessionUpdate{Watermark: &b.upto, Retry: r.rest(b.upto)}); err != nil {
 		return resp, r.abandon(ctx, err)
 	}
 	return resp, nil
 }
 
-// begin stores which range is being tried, before it is.
+// begin stores the range before it is tried.
 func (r *run) begin(ctx context.Context, b *batch) error {
 	retry := r.s.Retry
 	if retry.Upto != b.upto {
@@ -191,8 +191,8 @@ func (r *run) begin(ctx context.Context, b *batch) error {
 	return r.update(ctx, store.SessionUpdate{Acquire: &store.Acquire{Owner: r.m.owner, For: r.m.cfg.Lease}, Retry: &retry})
 }
 
-// rest returns the state of tries once the log is learnt up to an entry: of a divided
-// range the rest remains.
+// rest returns the state of tries once the log is learnt up to an entry: the rest of a divided
+// range stays due.
 func (r *run) rest(upto int64) *store.Retry {
 	if r.s.Retry.Whole > upto {
 		return &store.Retry{Whole: r.s.Retry.Whole, Attempts: r.s.Retry.Attempts}
@@ -200,8 +200,8 @@ func (r *run) rest(upto int64) *store.Retry {
 	return &store.Retry{}
 }
 
-// offer passes the batch to the backend, and renews the lease meanwhile. Items that were
-// not stored, or skipped, are reported.
+// offer passes the batch to the backend, and renews the lease meanwhile. It reports the items
+// that were skipped or could not be stored.
 func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*backends.AddResponse, error) {
 	resp := &backends.AddResponse{}
 	said := messages(b.entries)
@@ -237,9 +237,9 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	return resp, err
 }
 
-// idempotencyKey names a range of one session for ever. The session's creation and the
-// messages' ids are in it, because a session that was deleted or expired may begin anew
-// with the same id, and counts from 1.
+// idempotencyKey names a range of one session for ever. It includes the session's creation and
+// the messages' ids: a deleted or expired session may begin anew with the same id, and counts
+// from 1.
 func idempotencyKey(s *store.Session, b *batch) string {
 	h := sha256.New()
 	for _, part := range []string{s.Partition.String(), s.ID, s.Created.UTC().Format(time.RFC3339Nano), b.entries[0].ID, b.entries[len(b.entries)-1].ID} {
@@ -248,7 +248,7 @@ func idempotencyKey(s *store.Session, b *batch) string {
 	return fmt.Sprintf("log-%s-%d-%d", hex.EncodeToString(h.Sum(nil)[:16]), b.from, b.upto)
 }
 
-// merge adds the response of a batch to that of the batches before.
+// merge adds the response of a batch to the total.
 func merge(total, resp *backends.AddResponse) {
 	total.Items = append(total.Items, resp.Items...)
 	total.Usage.Add(resp.Usage)

@@ -11,15 +11,15 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Health is how learning goes in all sessions of a store, whichever process learns.
+// Health is the state of learning in all sessions of a store, whichever process learns.
 type Health struct {
-	Sessions int       `json:"sessions"`        // with messages that were not learnt from
-	Messages int64     `json:"messages"`        // how many those are
-	Oldest   time.Time `json:"oldest,omitzero"` // when the oldest of them was said; zero: there is none
+	Sessions int       `json:"sessions"`        // with messages still to be learnt from
+	Messages int64     `json:"messages"`        // the number of these messages
+	Oldest   time.Time `json:"oldest,omitzero"` // the time of the oldest of them; zero: all is learnt
 
-	Failing   int       `json:"failing"`              // sessions whose last try failed and is repeated
-	Since     time.Time `json:"since,omitzero"`       // when the first of those began to fail; zero: there is none
-	LastError string    `json:"last_error,omitempty"` // why its last try failed
+	Failing   int       `json:"failing"`              // sessions whose last try failed and will be repeated
+	Since     time.Time `json:"since,omitzero"`       // the time when the first of them began to fail; zero: Failing is 0
+	LastError string    `json:"last_error,omitempty"` // the error of its last try
 
 	Parked int `json:"parked"` // ranges of messages among the failures, see RetryFailures
 }
@@ -27,10 +27,9 @@ type Health struct {
 // Health is [ReadHealth] of Config.Sessions. It also works on a closed Memory.
 func (m *Memory) Health(ctx context.Context) (*Health, error) { return ReadHealth(ctx, m.cfg.Sessions) }
 
-// ReadHealth reads how learning goes from the state of all sessions, with a read of the
-// log for each of those that wait. What an endpoint asks for often
-// should have a deadline: what was counted until an error, or until ctx ended, is
-// returned beside it, and is a lower bound.
+// ReadHealth reads the state of learning from all sessions, with one read of the log for each
+// pending session. An endpoint that is asked often should set a deadline. After an error, or
+// when ctx ends, the counts so far are returned beside the error, as lower bounds.
 func ReadHealth(ctx context.Context, sessions store.Sessions) (*Health, error) {
 	h := &Health{}
 	err := eachSession(ctx, sessions, false, func(s *store.Session) error {
@@ -50,12 +49,12 @@ func ReadHealth(ctx context.Context, sessions store.Sessions) (*Health, error) {
 	return h, err
 }
 
-// waiting counts a session with messages that were not learnt from.
+// waiting counts a session with messages still to be learnt from.
 func (h *Health) waiting(s *store.Session) {
 	h.Sessions++
 	h.Messages += s.LastSeq - s.Watermark
 	since := s.Retry.Since
-	if since.IsZero() || s.Retry.Upto <= s.Watermark { // what failed is behind
+	if since.IsZero() || s.Retry.Upto <= s.Watermark { // the failed range is behind the watermark
 		return
 	}
 	h.Failing++
@@ -64,8 +63,8 @@ func (h *Health) waiting(s *store.Session) {
 	}
 }
 
-// eachSession calls do with the sessions of all partitions, or those with messages that
-// were not learnt from, until it returns an error.
+// eachSession calls do with the sessions of all partitions, or only with the pending ones, until
+// it returns an error.
 func eachSession(ctx context.Context, sessions store.Sessions, pending bool, do func(*store.Session) error) error {
 	return store.Each(func(page store.Page) (*store.SessionPage, error) {
 		page.Limit = sweepPage

@@ -26,14 +26,13 @@ const (
 	mostEntries = 10_000
 )
 
-// batch is a range of the log that is learnt from in one call. Its entries are of one
-// agent.
+// batch is a range of the log that is learnt from in one call. Its entries are of one agent.
 type batch struct {
 	from, upto int64 // sequence numbers, both included
 	entries    []store.Entry
 }
 
-// newBatch returns a batch of the entries, nil if there are none.
+// newBatch returns a batch of the entries, nil for an empty list.
 func newBatch(entries []store.Entry) *batch {
 	if len(entries) == 0 {
 		return nil
@@ -41,16 +40,15 @@ func newBatch(entries []store.Entry) *batch {
 	return &batch{from: entries[0].Seq, upto: entries[len(entries)-1].Seq, entries: entries}
 }
 
-// scope returns whose messages the batch has. The session's own scope names the agent
-// that began it; the batch may be of another one.
+// scope returns the scope of the batch's messages. The session's own scope names the agent that
+// began it; the batch may be of another one.
 func (b *batch) scope(s *store.Session) backends.Scope {
 	scope := s.Scope
 	scope.AgentID = b.entries[0].AgentID
 	return scope
 }
 
-// half returns how many entries make the first half of the batch's turns; 0: it is one
-// turn.
+// half returns how many entries make the first half of the batch's turns; 0: it is one turn.
 func (b *batch) half() int {
 	ends := []int{0}
 	for i := range b.entries {
@@ -61,8 +59,8 @@ func (b *batch) half() int {
 	return ends[len(ends)/2]
 }
 
-// messages returns what was said in entries: all but those that only mark the end of a
-// turn, and private ones. The placeholder of a result stays with its call.
+// messages returns the messages of entries without private ones and without markers of ended
+// turns. The placeholder of a private result stays with its call.
 func messages(entries []store.Entry) []backends.Message {
 	out := make([]backends.Message, 0, len(entries))
 	called := map[string]bool{}
@@ -79,12 +77,12 @@ func messages(entries []store.Entry) []backends.Message {
 	return out
 }
 
-// next reads the range of the log that is to be learnt from now. Without one, wait is how
-// long until an open turn counts as complete; 0: there is none.
+// next reads the range of the log that is due now. If there is none, wait is how long until an
+// open turn counts as complete; 0: all turns are complete.
 func (m *Memory) next(ctx context.Context, k session.Key, s *store.Session) (b *batch, wait time.Duration, err error) {
-	upto := s.Retry.Upto // begun before: the same range again
+	upto := s.Retry.Upto // a range that was begun before is tried again
 	if upto <= s.Watermark {
-		upto = s.Retry.Whole // or the rest of one that was divided
+		upto = s.Retry.Whole // or the rest of a divided one
 	}
 	if upto > s.Watermark {
 		b, err := m.between(ctx, k, s.Watermark+1, upto)
@@ -97,7 +95,7 @@ func (m *Memory) next(ctx context.Context, k session.Key, s *store.Session) (b *
 		}
 		n, left := session.Complete(entries, m.cfg.Clock(), m.cfg.OpenTurn)
 		if n == 0 && len(entries) == mostEntries {
-			n = len(entries) // no turn is as long
+			n = len(entries) // a turn this long is cut
 		}
 		if wait = left; n > 0 || len(entries) < limit {
 			return newBatch(entries[:m.size(entries[:n])]), wait, nil
@@ -106,15 +104,14 @@ func (m *Memory) next(ctx context.Context, k session.Key, s *store.Session) (b *
 	return nil, wait, nil
 }
 
-// between reads the batch from one sequence number to another, nil if the log has nothing
-// there.
+// between reads the batch from one sequence number to another, nil for an empty range.
 func (m *Memory) between(ctx context.Context, k session.Key, from, upto int64) (*batch, error) {
 	entries, err := m.read(ctx, k, store.Range{After: from - 1, Upto: upto, Limit: mostEntries})
 	return newBatch(entries), err
 }
 
-// overlap reads the messages before a batch, which give it context, but none of the
-// failures: what a model refuses it would refuse again, and the batch with it.
+// overlap reads the messages before a batch, which give it context. It leaves out the failures:
+// a model that refused them would refuse the batch with them.
 func (r *run) overlap(ctx context.Context, b *batch) ([]backends.Message, error) {
 	if b.from <= 1 {
 		return nil, nil
@@ -134,9 +131,9 @@ func (m *Memory) read(ctx context.Context, k session.Key, r store.Range) ([]stor
 	return entries, nil
 }
 
-// size returns how many of the entries, which are complete turns, make one batch: whole
-// turns of one agent within the limits, or else the messages of the first turn within the
-// limits, but at least one message.
+// size returns how many of the entries, which are complete turns, make one batch: whole turns of
+// one agent within the limits. If the first turn exceeds them, the batch is its first messages,
+// at least one.
 func (m *Memory) size(entries []store.Entry) int {
 	tokens, whole := 0, 0
 	turns := make(map[string]bool)
@@ -168,19 +165,19 @@ func boundary(entries []store.Entry, i int) bool {
 // mostUnlearnt is how many messages of one session, and how many sessions, Unlearnt reads.
 const mostUnlearnt = 200
 
-// Unlearnt returns what was said to users and assistants of the scope's partition and
-// nothing was learnt from yet, in any session and by any process: memories of kind episode
-// without an id, for [backends.SearchRequest]'s Beside. Of a longer backlog it returns the
-// newest 200 messages of each of the 200 pending sessions that began first, and what
-// this process has still to write to the log. It is empty while everything is learnt. open is
-// the id of the last turn of the scope's session while it is not done, else "".
+// Unlearnt returns the messages of users and assistants in the scope's partition that wait for
+// learning, in any session and by any process. They are memories of kind episode with an empty
+// id, for [backends.SearchRequest]'s Beside. They include the messages that this process has
+// still to write to the log. Of a longer backlog it returns the newest 200 messages of each of
+// the 200 pending sessions that began first. It is empty while everything is learnt. open is the
+// id of the last turn of the scope's session while it is not done, else "".
 func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) (out []backends.Memory, open string, err error) {
 	k, err := m.enterSession(s)
 	if err != nil {
 		return nil, "", fmt.Errorf("unlearnt turns: %w", err)
 	}
 	defer m.calls.Leave()
-	waiting := m.queue.Waiting() // what leaves the queue meanwhile is in the log
+	waiting := m.queue.Waiting() // an entry that leaves the queue meanwhile is in the log
 	page, err := m.cfg.Sessions.List(ctx, store.SessionQuery{Partition: &k.Partition, Pending: true, Page: store.Page{Limit: mostUnlearnt}})
 	if err != nil {
 		return nil, "", fmt.Errorf("unlearnt turns of %s: %w", k.Partition, err)
@@ -210,7 +207,7 @@ func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) (out []backends
 		if err != nil {
 			return out, open, fmt.Errorf("unlearnt turns of %s: %w", k.Partition, err)
 		}
-		if store.Alive(e.ctx, k.Partition, life) { // else it is forgotten
+		if store.Alive(e.ctx, k.Partition, life) { // otherwise it is forgotten
 			add(e.scope, e.key.ID, e.log)
 		}
 	}
@@ -223,7 +220,7 @@ func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) (out []backends
 	}), open, nil
 }
 
-// episodes returns what users and assistants said in the entries of a session.
+// episodes returns the words of users and assistants in the entries of a session.
 func episodes(scope backends.Scope, session string, entries []store.Entry) []backends.Memory {
 	var out []backends.Memory
 	for i := range entries {

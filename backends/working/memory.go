@@ -19,8 +19,8 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// ErrClosed is returned by every method of a [Memory] that was closed. What was appended
-// before is in the log; a new Memory on the same sessions learns from it.
+// ErrClosed is returned by every method of a closed [Memory]. The turns appended before are in
+// the log; a new Memory on the same sessions learns from them.
 var ErrClosed = errors.New("working memory is closed")
 
 // The stages of Config.OnError.
@@ -30,16 +30,16 @@ const (
 	StageSweep       = "sweep"       // the sessions that other processes left could not be listed
 )
 
-// closeGrace is how long Close waits for what it cancelled.
+// closeGrace is how long Close waits for cancelled work to end.
 const closeGrace = time.Second
 
-// Memory is the log of sessions and what learns from it. Its methods are safe for
-// concurrent use. Close it: it owns goroutines.
+// Memory is the log of sessions and its learner. Its methods are safe for concurrent use. Close
+// it: it owns goroutines.
 type Memory struct {
 	cfg   Config
-	owner string // of leases: one Memory, not one process
+	owner string // of leases: one Memory, so that a process may have several
 
-	ctx      context.Context // ends when what is under way must end
+	ctx      context.Context // ends when running work must end
 	cancel   context.CancelFunc
 	open     context.Context // ends when Close begins
 	shut     context.CancelFunc
@@ -56,9 +56,9 @@ type Memory struct {
 	closeErr error
 }
 
-// New returns a Memory at work: it appends what is recorded, consolidates what it
-// appended, and at once looks for sessions that a dead process left. The values of ctx
-// go with work that belongs to no call; its cancellation does not.
+// New returns a running Memory. It appends recorded turns, consolidates the appended ones, and
+// looks at once for sessions that a dead process left. Background work has the values of ctx and
+// outlives its cancellation.
 func New(ctx context.Context, cfg *Config) (*Memory, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -97,23 +97,22 @@ func (m *Memory) enterSession(s backends.Scope) (session.Key, error) {
 	return k, m.enter()
 }
 
-// bound returns a context that ends with ctx, or when what the Memory has under way must
-// end.
+// bound returns a context that ends with ctx, or when the running work of the Memory must end.
 func (m *Memory) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(m.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// report logs an error that no caller gets, and passes it to Config.OnError.
+// report logs an error of background work, and passes it to Config.OnError.
 func (m *Memory) report(ctx context.Context, stage string, err error) {
 	work.Report(ctx, m.cfg.OnError, stage, err)
 }
 
-// Flush returns once every turn that was recorded through this Memory before is appended,
-// and every complete one was learnt from. The error has what failed, session by session:
-// it stays in the queue or in the log and is retried. Turns that are still open stay in
-// the log, which is no error, as do failures of before.
+// Flush returns once every turn that was recorded through this Memory before is appended, and
+// every complete one is learnt. The error has the failures, session by session: these turns stay
+// in the queue or in the log and are retried. Turns that are still open stay in the log. Neither
+// they nor older failures are part of the error.
 func (m *Memory) Flush(ctx context.Context) error {
 	if err := m.enter(); err != nil {
 		return err
@@ -126,8 +125,8 @@ func (m *Memory) Flush(ctx context.Context) error {
 	}))
 }
 
-// Settle returns once every turn of the scope's partition that was recorded through this
-// Memory before is in the log. The error has those that could not be appended.
+// Settle returns once every turn of the scope's partition that was recorded through this Memory
+// before is in the log. The error has the turns that could not be appended.
 func (m *Memory) Settle(ctx context.Context, s backends.Scope) error {
 	p, err := s.Speaker()
 	if err == nil {
@@ -146,16 +145,16 @@ func (m *Memory) Settle(ctx context.Context, s backends.Scope) error {
 	return errors.Join(errs...)
 }
 
-// each calls do for Config.Workers sessions at a time, and returns what failed.
+// each calls do for Config.Workers sessions at a time, and joins the errors.
 func (m *Memory) each(keys []session.Key, do func(session.Key) error) error {
 	return errors.Join(work.Each(len(keys), m.cfg.Workers, "session", func(i int) error { return do(keys[i]) })...)
 }
 
-// Close appends what is recorded, waits for consolidations that are under way, and stops
-// the workers. Turns that were not learnt from stay in the log, for the next process.
-// When ctx ends first, what is under way is cancelled; turns that could not be appended
-// are lost then, and the error names them. A second call waits for the first and returns
-// the same. All calls after it return [ErrClosed]. Sessions and Backend stay open.
+// Close appends the recorded turns, waits for running consolidations, and stops the workers.
+// Turns still to be learnt from stay in the log, for the next process. When ctx ends first,
+// running work is cancelled; turns that could not be appended are lost then, and the error names
+// them. A second call waits for the first and returns the same error. All calls after it return
+// [ErrClosed]. Sessions and Backend stay open.
 func (m *Memory) Close(ctx context.Context) error {
 	m.close.Do(func() { m.closeErr = m.shutdown(ctx) })
 	return m.closeErr
@@ -173,7 +172,7 @@ func (m *Memory) shutdown(ctx context.Context) error {
 		m.due.Wait()
 	}()
 	err := m.queue.Stop(ctx, closeGrace)
-	_ = m.appendRest(ctx) // before the wait below, which may take all the time there is
+	_ = m.appendRest(ctx) // before the wait below, which may take all the time that is left
 	select {
 	case <-idle:
 	case <-ctx.Done():
@@ -187,11 +186,11 @@ func (m *Memory) shutdown(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("closing working memory: what was under way was cancelled: %w", err)
 	}
-	// A call that was under way may have recorded one more.
+	// A running call may have recorded one more.
 	return errors.Join(err, m.lost(ctx, m.appendRest(ctx)))
 }
 
-// appendRest appends what is recorded, with pauses after failures.
+// appendRest appends the recorded turns, with pauses after failures.
 func (m *Memory) appendRest(ctx context.Context) error {
 	for n := 1; ; n++ {
 		err := m.queue.Flush(ctx)
@@ -205,7 +204,7 @@ func (m *Memory) appendRest(ctx context.Context) error {
 	}
 }
 
-// lost names the turns that are still in the queue, in the error and to OnError.
+// lost names the turns that are still in the queue, in its error and to OnError.
 func (m *Memory) lost(ctx context.Context, cause error) error {
 	turns := m.queue.Waiting()
 	if len(turns) == 0 {
@@ -221,53 +220,52 @@ func (m *Memory) lost(ctx context.Context, cause error) error {
 	return err
 }
 
-// Stats are what one Memory has to do now, without what others have, which
-// [Memory.Health] has.
+// Stats is the present work of one Memory. [Memory.Health] counts the work of all.
 type Stats struct {
-	Queued   int // recorded turns that are not appended yet
-	Sessions int // sessions with turns that were appended here and not learnt from yet
+	Queued   int // recorded turns that are still to be appended
+	Sessions int // sessions with turns that were appended here and are still to be learnt from
 }
 
-// Stats returns the numbers of now. It also works on a closed Memory.
+// Stats returns the present counts. It also works on a closed Memory.
 func (m *Memory) Stats() Stats {
 	return Stats{Queued: len(m.queue.Waiting()), Sessions: len(m.backlogged())}
 }
 
-// Config configures a [Memory]. It is copied by [New].
+// Config configures a [Memory]. [New] copies it.
 type Config struct {
 	// Sessions keeps the log. Required. Processes that share it share the work.
 	Sessions store.Sessions
 	// Backend learns from the log. Required. It stays open when the Memory is closed.
 	Backend backends.Backend
 
-	// A session is consolidated once MaxTurns complete turns (default 8) or MaxTokens
-	// tokens (default 4000) are pending, or Idle (default 1 s) after its last turn.
-	// MaxTurns and MaxTokens also bound what one call of the backend gets: a longer
-	// backlog is learnt in several calls, and a message larger than MaxTokens alone.
+	// A session is consolidated once MaxTurns complete turns (default 8) or MaxTokens tokens
+	// (default 4000) are pending, or once it was idle for Idle (default 1 s). MaxTurns and
+	// MaxTokens also bound one call of the backend: a longer backlog is learnt in several calls,
+	// and a message larger than MaxTokens alone.
 	MaxTurns  int
 	MaxTokens int
 	Idle      time.Duration
 
-	// OpenTurn is how long after its last message a turn that is not Done counts as
-	// complete: its process died, or nothing marked its end. Until then the turn and
-	// what follows it stay pending. Defaults to 2 minutes.
+	// OpenTurn is how long after its last message a turn that is not Done counts as complete:
+	// its process died, or its end was never marked. Until then the turn and all later ones stay
+	// pending. Defaults to 2 minutes.
 	OpenTurn time.Duration
 	// Lease is how long a session stays with a process that died while it consolidated.
 	// It is renewed while the backend works. Defaults to 30 seconds.
 	Lease time.Duration
-	// Timeout ends a call of a backend that hangs. It is above what all calls of its model for one
-	// batch may take. Defaults to 30 minutes.
+	// Timeout ends a call of a backend that hangs. It should exceed the time of all calls of the
+	// model for one batch. Defaults to 30 minutes.
 	Timeout time.Duration
 
-	// MaxAttempts is how often a range of the log is tried before it is divided to find
-	// the turn that spoils it. Defaults to 5. Attempts that end in an outage do not count:
-	// backends.ErrUnavailable, ErrDimension, ErrConflict and time-outs are no fault of the
-	// messages, and are retried for as long as it takes.
+	// MaxAttempts is how often a range of the log is tried before it is divided to find the turn
+	// that spoils it. Defaults to 5. Attempts that end in an outage do not count:
+	// backends.ErrUnavailable, ErrDimension, ErrConflict and time-outs have other causes than
+	// the messages, and are retried for as long as it takes.
 	MaxAttempts int
 	// Backoff is the longest pause after the first failure. It doubles with each further
 	// failure, or is as long as the outage has lasted, up to 300 times Backoff. Each pause is
-	// a random one between half of that and all of it. Defaults to 1 second, and so to at
-	// most 5 minutes.
+	// random, between half of that and all of it. Defaults to 1 second, and so to at most 5
+	// minutes.
 	Backoff time.Duration
 
 	// Workers is how many sessions this process appends to, consolidates, and takes over
@@ -275,32 +273,32 @@ type Config struct {
 	Workers int
 	// Queue is how many recorded turns, and parts of turns, may be pending. Defaults to 2048.
 	Queue int
-	// TTL ends a session so long after its last message, learnt from or not; a failure
-	// to learn from it counts as a message. Defaults to never.
+	// TTL ends a session so long after its last message, learnt from or not; a failure of
+	// learning counts as a message. If it is 0, sessions live for ever.
 	TTL time.Duration
-	// Sweep is how often to look for sessions that other processes left. Defaults to 30
-	// seconds; negative is never, for a process that only reads.
+	// Sweep is the interval of looking for sessions that other processes left. Defaults to 30
+	// seconds. A negative value turns it off, for a process that only reads.
 	Sweep time.Duration
 
-	// Redact changes texts before they are stored: contents, text parts, reasoning and
-	// arguments of tool calls. Optional. Defaults to redact.Text; redact.None keeps all.
+	// Redact changes texts before they are stored: contents, text parts, reasoning and arguments
+	// of tool calls. Optional. Defaults to redact.Text; redact.None keeps all.
 	Redact func(string) string
 	// Confirm goes with each request to Backend: see backends.AddRequest. Optional.
 	Confirm backends.Confirm
-	// OnError gets what failed in the background. stage is one of the Stage constants.
-	// It is called by several goroutines and must return quickly. Optional; log/slog's
-	// default logger gets it in any case.
+	// OnError gets the failures of background work. stage is one of the Stage constants. Several
+	// goroutines call it, and it must return quickly. Optional; log/slog's default logger gets
+	// them in any case.
 	OnError func(ctx context.Context, stage string, err error)
 
-	// OnLearned gets what was learnt from a batch. Optional. It is called by several
-	// goroutines and must return quickly.
+	// OnLearned gets the response for each learnt batch. Optional. Several goroutines call it,
+	// and it must return quickly.
 	OnLearned func(ctx context.Context, learnt *backends.AddResponse)
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 }
 
-// withDefaults returns a copy that is complete, or ErrInvalid.
+// withDefaults returns a complete copy, or ErrInvalid.
 func (c *Config) withDefaults() (Config, error) {
 	if c == nil || c.Sessions == nil || c.Backend == nil {
 		return Config{}, fmt.Errorf("working memory: %w: Config.Sessions and Config.Backend are required", backends.ErrInvalid)

@@ -26,19 +26,18 @@ import (
 const (
 	// appendTimeout bounds one write of a recorded turn.
 	appendTimeout = 30 * time.Second
-	// appendTries is after how many failures in a row a turn is reported, and reported
-	// again; and how often Close tries.
+	// appendTries is after how many failures in a row a turn is reported, and reported again. It
+	// is also how often Close tries.
 	appendTries = 3
-	// appendPause is the longest pause: until it is over, the turn is nowhere but in this
-	// process.
+	// appendPause is the longest pause: until it is over, the turn is in this process only.
 	appendPause = 10 * time.Second
 )
 
-// Append writes a turn, or a part of one, to the session's log in one atomic write. When
-// it returns nil the turn is durable and will be learnt from, by this process or another.
-// Messages that the log holds already are left as they are, so that repeating a call is
-// harmless. Turns of the session that were recorded before are appended first. Under
-// [backends.Incognito] it does nothing.
+// Append writes a turn, or a part of one, to the session's log in one atomic write. When it
+// returns nil the turn is durable, and this process or another will learn from it. Messages that
+// the log holds already are left as they are, so that repeating a call is harmless. Turns of the
+// session that were recorded before are appended first. Under [backends.Incognito] it does
+// nothing.
 func (m *Memory) Append(ctx context.Context, t *Turn) error {
 	return m.take(ctx, t, func(e *entries) error {
 		ctx, err := store.Begin(ctx, m.cfg.Sessions, e.key.Partition)
@@ -66,16 +65,16 @@ func (m *Memory) take(ctx context.Context, t *Turn, f func(*entries) error) (err
 	return nil
 }
 
-// Record is [Memory.Append] in the background: the turn is appended soon, after those of
-// the same session that were recorded before it. Record returns at once unless
-// Config.Queue turns are pending; then it waits for room until ctx ends. The turn is
-// checked, redacted and copied before Record returns. The values of ctx go with it, its
-// cancellation does not. It begins when it is written, unless ctx is one of [store.Begin].
+// Record is [Memory.Append] in the background: the turn is appended soon, behind earlier turns
+// of the same session. Record returns at once unless Config.Queue turns are pending; then it
+// waits for room until ctx ends. It checks, redacts and copies the turn before it returns. The
+// append has the values of ctx and outlives its cancellation. The append's epoch is read when
+// the turn is written, unless ctx is one of [store.Begin].
 //
-// A turn that cannot be appended is retried, with pauses that grow to ten seconds, for as
-// long as the Memory is open; Config.OnError gets every third failure. A process that ends
-// without [Memory.Flush] or [Memory.Close] loses the turns that were not appended yet: use
-// Append where that matters more than time.
+// A turn whose append fails is retried, with pauses that grow to ten seconds, for as long as the
+// Memory is open; Config.OnError gets every third failure. A process that ends without
+// [Memory.Flush] or [Memory.Close] loses the turns that are still queued: use Append where
+// durability matters more than time.
 func (m *Memory) Record(ctx context.Context, t *Turn) error {
 	return m.take(ctx, t, func(e *entries) error {
 		err := m.queue.Push(ctx, e.key, e)
@@ -86,8 +85,8 @@ func (m *Memory) Record(ctx context.Context, t *Turn) error {
 	})
 }
 
-// appendRecorded appends a turn of the queue with the values of the context it was
-// recorded with, for as long as ctx lasts.
+// appendRecorded appends a turn of the queue, with the values of the context of its Record, for
+// as long as ctx lasts.
 func (m *Memory) appendRecorded(ctx context.Context, k session.Key, turns []*entries, failures int) error {
 	e := turns[0]
 	recorded, cancel := context.WithTimeout(e.ctx, appendTimeout)
@@ -99,7 +98,7 @@ func (m *Memory) appendRecorded(ctx context.Context, k session.Key, turns []*ent
 	}
 	err = fmt.Errorf("turn %q of session %s: %w", e.turn, k, err)
 	switch {
-	case errors.Is(err, backends.ErrInvalid), errors.Is(err, backends.ErrForgotten): // it can never succeed
+	case errors.Is(err, backends.ErrInvalid), errors.Is(err, backends.ErrForgotten): // it will always fail
 		m.report(e.ctx, StageAppend, fmt.Errorf("%w: the turn is dropped", err))
 		return nil
 	case (failures+1)%appendTries == 0 && ctx.Err() == nil:
@@ -129,8 +128,8 @@ func (m *Memory) write(ctx context.Context, e *entries) error {
 	return err
 }
 
-// eraseBefore erases the turn before e from the log where a user asks in e that it is not
-// remembered, as far as it is not learnt from yet.
+// eraseBefore erases the turn before e from the log, where a user asks in e to forget it. Only
+// messages after the watermark are erased.
 func (m *Memory) eraseBefore(ctx context.Context, e *entries) error {
 	if !slices.ContainsFunc(e.log, func(x store.Entry) bool { return einox.IsPrivateBefore(x.Message.Message) }) {
 		return nil
@@ -170,9 +169,9 @@ func (m *Memory) put(ctx context.Context, e *entries, log []store.Entry) (*store
 	return s, nil
 }
 
-// end ensures that the log has the end of the turn. Usually the turn's last entry marks
-// it. If the log had that entry before, it has left it as it was, and another entry with
-// the mark follows. s is the session after the turn was written; nil: nothing was.
+// end ensures that the log has the end of the turn. Usually the turn's last entry marks it. If
+// the log had that entry before, the append left it as it was, and another entry with the mark
+// follows. s is the session after the write of the turn; nil: there was none.
 func (m *Memory) end(ctx context.Context, e *entries, s *store.Session) error {
 	if s == nil {
 		var err error
@@ -198,8 +197,8 @@ func (m *Memory) end(ctx context.Context, e *entries, s *store.Session) error {
 	return err
 }
 
-// lastOf returns the last entry of the turn after the watermark, or nil. Usually it is
-// the last of the log.
+// lastOf returns the last entry of the turn after the watermark, or nil. Usually it is the last
+// of the log.
 func (m *Memory) lastOf(ctx context.Context, e *entries, s *store.Session) (*store.Entry, error) {
 	for _, limit := range []int{1, mostEntries} {
 		log, err := m.read(ctx, e.key, store.Range{After: s.Watermark, Limit: limit, Last: true})
@@ -218,9 +217,8 @@ func (m *Memory) lastOf(ctx context.Context, e *entries, s *store.Session) (*sto
 	return nil, nil
 }
 
-// mark returns the entry without content that marks the end of the turn, after the entry
-// with the id after; empty: after any. Its id does not end in a number, so that it is no
-// message's.
+// mark returns an empty entry that marks the end of the turn, after the entry with the id after;
+// empty: after any. Its id ends in a word, where ids of messages end in a number.
 func (e *entries) mark(after string) store.Entry {
 	if after == "" {
 		after = e.turn + "-"
@@ -230,21 +228,24 @@ func (e *entries) mark(after string) store.Entry {
 	return end
 }
 
-// Turn is a user's input and what answered it, or a part of that: a turn may be appended
-// in parts. The calls that take it neither change nor keep it.
+// Turn is a user's input and the answer to it, or a part of both: a turn may be appended in
+// parts. The calls that take it leave it unchanged, and keep no reference to it.
 type Turn struct {
-	// Scope names the partition (by user, else by agent), the session, and the agent that
-	// the turn was with: several may talk with a user in one session. Its other parts
-	// count where it begins the session. Required.
+	// Scope names the partition (by user, else by agent), the session, and the agent of the
+	// turn: several agents may talk with a user in one session. Its other parts count only where
+	// the turn begins the session. Required.
 	Scope backends.Scope
-	// ID is unique in the session. Defaults to a new one; set it where the same turn may
-	// be appended twice, because messages are identified by ID and index.
-	ID       string
-	First    int               // the index in the turn of Messages[0]
-	Messages []*schema.Message // in order; system messages, memory notes, empty messages and those over 16 MiB are left out of the log, the latter with a report to OnError; of private ones it has placeholders
-	Time     time.Time         // when it was said. Defaults to now.
-	// Done marks the end of the turn. It comes with the last message, or after it: alone,
-	// or with messages that the log holds already.
+	// ID is unique in the session. Defaults to a new one. Set it where the same turn may be
+	// appended twice, because messages are identified by ID and index.
+	ID    string
+	First int // the index in the turn of Messages[0]
+	// Messages are in order. The log leaves out system messages, memory notes, empty messages,
+	// and messages over 16 MiB; it reports the latter to OnError. Private messages become
+	// placeholders.
+	Messages []*schema.Message
+	Time     time.Time // of the messages. Defaults to now.
+	// Done marks the end of the turn. It comes with the last message, or after it: alone, or
+	// with messages that the log holds already.
 	Done bool
 }
 
@@ -260,8 +261,8 @@ type entries struct {
 	ctx    context.Context // whose values go with the turn
 }
 
-// entriesOf returns what the log keeps of the turn, or nil if there is nothing to write.
-// A turn that is done may have no entries.
+// entriesOf returns the entries of the turn for the log, or nil if there is nothing to write. A
+// turn that is done may have no entries.
 func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 	if backends.IsIncognito(ctx) {
 		return nil, nil
@@ -285,7 +286,7 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 			continue
 		}
 		msg, whole := m.clean(ctx, msg)
-		if einox.SaysNothing(msg) { // it was a thought
+		if einox.SaysNothing(msg) { // it had only reasoning
 			continue
 		}
 		if !whole && msg.ToolCallID == "" && len(msg.ToolCalls) == 0 { // a call and its result stay together
@@ -320,10 +321,10 @@ func kept(m *schema.Message) bool {
 	return !einox.SaysNothing(m) && m.Role != schema.System && !einox.IsNote(m)
 }
 
-// clean returns the copy of a message that is stored: every text redacted, and one that a
-// store accepts, because one broken byte must not cost the turn. A text that is too long is
-// left out and reported: its beginning would pass for all of it. Of a private message there
-// is a placeholder.
+// clean returns the stored copy of a message. Every text in it is redacted and valid UTF-8,
+// because one broken byte must not cost the turn. A text that is too long is left out and
+// reported: its beginning would pass for the whole. A private message becomes a placeholder, and
+// counts as whole.
 func (m *Memory) clean(ctx context.Context, msg *schema.Message) (stored *schema.Message, whole bool) {
 	if einox.IsPrivate(msg) {
 		return einox.Unmark(einox.Withheld(msg)), true
@@ -342,8 +343,8 @@ func (m *Memory) clean(ctx context.Context, msg *schema.Message) (stored *schema
 	return stored, whole
 }
 
-// Admit makes of an entry that is imported what an append would have stored. ErrInvalid for
-// a role that no log has.
+// Admit gives an imported entry the form that an append would have stored. It returns ErrInvalid
+// for a role that is illegal in a log.
 func (m *Memory) Admit(ctx context.Context, e *store.Entry) error {
 	if !slices.Contains([]schema.RoleType{schema.User, schema.Assistant, schema.Tool}, e.Role) {
 		return fmt.Errorf("message %q: %w: role %q", e.ID, backends.ErrInvalid, e.Role)
@@ -357,8 +358,8 @@ func (m *Memory) Admit(ctx context.Context, e *store.Entry) error {
 func openTurnBlob(checkpointID string) string { return "open-turn/" + checkpointID }
 
 // SaveOpenTurn keeps an interrupted turn beside the session that s names, until
-// [Memory.TakeOpenTurn] is called with the same scope and checkpoint, maybe in another
-// process. Texts are redacted; of Extra only memory's own marks are kept.
+// [Memory.TakeOpenTurn] is called with the same scope and checkpoint, maybe in another process.
+// Texts are redacted; of Extra only memory's own marks are kept.
 func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointID string, t *Turn) error {
 	if t == nil || checkpointID == "" {
 		return fmt.Errorf("open turn: %w: needs a turn and a checkpoint id", backends.ErrInvalid)
@@ -392,8 +393,8 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	return nil
 }
 
-// TakeOpenTurn returns the turn that was saved under a checkpoint, and removes it; nil if
-// there is none.
+// TakeOpenTurn returns the turn that was saved under a checkpoint, and removes it; nil if there
+// is none.
 func (m *Memory) TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointID string) (*Turn, error) {
 	k, err := m.enterSession(s)
 	if err != nil {

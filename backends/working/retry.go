@@ -28,8 +28,7 @@ const (
 )
 
 var (
-	// errDivided is returned for a range that was divided, whose first half can be tried
-	// at once.
+	// errDivided is returned for a range that was divided; its first half may be tried at once.
 	errDivided = errors.New("the range was divided")
 	// errGivenUp is returned for a range that joined the failures.
 	errGivenUp = errors.New("could not be learnt from, and joined the failures (RetryFailures retries them)")
@@ -53,20 +52,20 @@ func (m *Memory) wait(d time.Duration) time.Duration {
 
 // pausing returns how much is left of the pause after a failure.
 func (m *Memory) pausing(s *store.Session) time.Duration {
-	if s.Retry.Upto <= s.Watermark { // what failed is behind
+	if s.Retry.Upto <= s.Watermark { // the failed range is behind the watermark
 		return 0
 	}
 	return max(s.Retry.After.Sub(m.cfg.Clock()), 0)
 }
 
-// failed decides what follows from a failure of the backend and releases the lease, unless
-// the work continues: nil if the batch was stored after all, errGivenUp if it joined the
-// failures, errDivided if a part of it comes next.
+// failed decides how to go on after a failure of the backend. It releases the lease, unless the
+// work continues: it returns nil if the batch was stored after all, errGivenUp if it joined the
+// failures, and errDivided if a part of it comes next.
 func (r *run) failed(ctx context.Context, b *batch, err error) error {
 	if errors.Is(err, errLost) || errors.Is(err, errGone) {
 		return err
 	}
-	if ctx.Err() != nil { // the caller gave up: no fault of the batch
+	if ctx.Err() != nil { // the caller gave up; the batch is not at fault
 		return r.abandon(ctx, err)
 	}
 	stored, look := r.look(ctx, b)
@@ -78,7 +77,7 @@ func (r *run) failed(ctx context.Context, b *batch, err error) error {
 	}
 	retry := r.s.Retry
 	retry.InDoubt = r.inDoubt || fault.Unclear(err)
-	if r.early && r.m.pausing(r.s) > 0 && !hopeless(err) { // a call that comes early does not use up the attempts
+	if r.early && r.m.pausing(r.s) > 0 && !hopeless(err) { // an early call saves the attempts
 		return r.later(ctx, retry, err)
 	}
 	now := r.m.cfg.Clock()
@@ -86,7 +85,7 @@ func (r *run) failed(ctx context.Context, b *batch, err error) error {
 		retry.Since = now
 	}
 	retry.Reason = reason(err)
-	if outage(err) { // as long again as it has lasted
+	if outage(err) { // the pause is as long as the outage so far
 		retry.After = now.Add(r.m.wait(now.Sub(retry.Since)))
 		return r.later(ctx, retry, err)
 	}
@@ -114,12 +113,12 @@ func (r *run) look(ctx context.Context, b *batch) (stored bool, err error) {
 	return s.Watermark >= b.upto, nil
 }
 
-// hopeless reports whether the same call can never succeed.
+// hopeless reports whether the same call will always fail.
 func hopeless(err error) bool {
 	return errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNoScope)
 }
 
-// outage reports whether the messages are not the cause of an error: a service is away, or
+// outage reports whether the cause of an error is outside the messages: a service is down, or
 // refuses the key or the account, or another process was faster.
 func outage(err error) bool {
 	for _, cause := range []error{backends.ErrUnavailable, backends.ErrDimension, backends.ErrConflict, context.DeadlineExceeded, context.Canceled} {
@@ -133,19 +132,19 @@ func outage(err error) bool {
 // later releases the lease until it is time for another try.
 func (r *run) later(ctx context.Context, retry store.Retry, err error) error {
 	u := store.SessionUpdate{Retry: &retry}
-	if r.m.cfg.TTL > 0 { // it must not expire between the tries
+	if r.m.cfg.TTL > 0 { // the session must live until the next try
 		expires := r.m.cfg.Clock().Add(r.m.cfg.TTL)
 		u.Expires = &expires
 	}
 	return errors.Join(err, r.release(ctx, u))
 }
 
-// divide divides a range that failed too often, so that one turn which cannot be learnt
-// from does not keep the others from being learnt: its first half is tried next, then the
-// rest, each divided again once it fails. What cannot be divided joins the failures.
+// divide divides a range that failed too often, so that one turn at fault leaves the others to
+// be learnt. The first half is tried next, then the rest, and each is divided again if it fails.
+// An indivisible range joins the failures.
 //
-// A range of which a try may have succeeded is not divided: its parts have other
-// idempotency keys than the whole, and would be learnt twice.
+// So does a range whose try may have succeeded: its parts have other idempotency keys than the
+// whole, and would be learnt twice.
 func (r *run) divide(ctx context.Context, b *batch, retry store.Retry, err error) error {
 	half := b.half()
 	if half == 0 || retry.InDoubt {
@@ -156,7 +155,7 @@ func (r *run) divide(ctx context.Context, b *batch, retry store.Retry, err error
 	if !hopeless(err) {
 		return r.later(ctx, retry, err)
 	}
-	retry.After = time.Time{} // no pause would help
+	retry.After = time.Time{} // a pause would be useless
 	if uerr := r.update(ctx, store.SessionUpdate{Retry: &retry}); uerr != nil {
 		return r.abandon(ctx, errors.Join(err, uerr))
 	}
@@ -179,14 +178,14 @@ func (r *run) giveUp(ctx context.Context, b *batch, attempts int, err error) err
 	return fmt.Errorf("messages %d to %d %w, after %d attempts: %w", b.from, b.upto, errGivenUp, attempts, err)
 }
 
-// reason returns what a session keeps of an error.
+// reason returns the part of an error that a session keeps.
 func reason(err error) string { return text.TruncateBytes(text.Clean(err.Error()), mostReason) }
 
 // RetryFailures offers the failures of sessions to the backend once more, oldest first,
-// Config.Workers sessions at a time. Without a scope it is those of all sessions, also of
-// other processes. What is learnt leaves the failures; what fails stays, and is part of the
-// error. They are learnt after what came later, so that a fact which changed since may come
-// back as it was: look at the Failures of the [store.Session] first.
+// Config.Workers sessions at a time. If scopes is empty it takes all sessions, also the ones of
+// other processes. A range that succeeds leaves the failures. A range that fails stays, and is
+// part of the error. The failures are learnt after later messages, so that an outdated fact may
+// come back: look at the Failures of the [store.Session] first.
 func (m *Memory) RetryFailures(ctx context.Context, scopes ...backends.Scope) error {
 	if err := m.enter(); err != nil {
 		return fmt.Errorf("retrying failures: %w", err)
@@ -206,7 +205,7 @@ func (m *Memory) RetryFailures(ctx context.Context, scopes ...backends.Scope) er
 	})
 }
 
-// withFailures returns the sessions that scopes name, or without one all that have
+// withFailures returns the sessions that scopes name, or if scopes is empty, all that have
 // failures.
 func (m *Memory) withFailures(ctx context.Context, scopes []backends.Scope) (keys []session.Key, err error) {
 	for _, s := range scopes {
@@ -258,8 +257,7 @@ func (r *run) retryFailures(ctx context.Context) error {
 	return errors.Join(errs, r.release(ctx, store.SessionUpdate{}))
 }
 
-// retryFailure offers one range again: the same one, so that its idempotency key is the
-// same.
+// retryFailure offers one range again, unchanged, so that its idempotency key is the same.
 func (r *run) retryFailure(ctx context.Context, f store.Failure) error {
 	b, err := r.m.between(ctx, r.key, f.From, f.Upto)
 	if err == nil && b != nil {

@@ -21,17 +21,16 @@ import (
 // sweepPage is how many sessions are listed at a time.
 const sweepPage = 100
 
-// backlog is what this process appended to one session and does not know to be learnt
-// from.
+// backlog is the part of one session that this process appended and that may still be unlearnt.
 type backlog struct {
 	ctx           context.Context // of the last turn, for its values
 	turns, tokens int             // since the session was last consolidated
 	appends       int             // rises with every append
-	failures      int             // of consolidations that could not even be noted in the session, in a row
+	failures      int             // consolidations in a row that could not even be noted in the session
 }
 
-// appended notes a turn that is in the log now, to its end or not, and schedules learning
-// from it.
+// appended notes that a turn, or a part of one, is in the log now, and schedules learning from
+// it.
 func (m *Memory) appended(e *entries, ended bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +46,7 @@ func (m *Memory) appended(e *entries, ended bool) {
 		b.turns++
 	}
 	switch {
-	case b.turns == 0: // nothing is complete
+	case b.turns == 0: // all turns are open
 		m.due.AddAfter(e.key, m.cfg.OpenTurn)
 	case b.turns >= m.cfg.MaxTurns || b.tokens >= m.cfg.MaxTokens:
 		m.due.Add(e.key)
@@ -56,8 +55,8 @@ func (m *Memory) appended(e *entries, ended bool) {
 	}
 }
 
-// takeBacklog begins a consolidation: the session's numbers start again. It returns how
-// many appends it covers.
+// takeBacklog begins a consolidation: the session's counts restart at zero. It returns the
+// number of appends that the consolidation covers.
 func (m *Memory) takeBacklog(k session.Key) (ctx context.Context, appends int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,8 +68,8 @@ func (m *Memory) takeBacklog(k session.Key) (ctx context.Context, appends int) {
 	return b.ctx, b.appends
 }
 
-// endBacklog ends a consolidation that learnt all there was: the session is forgotten
-// unless more was appended meanwhile, or a turn stays open so long.
+// endBacklog ends a consolidation that learnt everything. It drops the backlog of the session,
+// unless more was appended meanwhile, or a turn is open for so long.
 func (m *Memory) endBacklog(k session.Key, appends int, open time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,8 +88,8 @@ func (m *Memory) endBacklog(k session.Key, appends int, open time.Duration) {
 	}
 }
 
-// postpone schedules the session again after a failure, without a pause given after one
-// that grows.
+// postpone schedules the session again after a failure. If pause is zero, the pause grows with
+// each failure.
 func (m *Memory) postpone(k session.Key, pause time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +111,7 @@ func (m *Memory) backlogged() []session.Key {
 	return slices.Collect(maps.Keys(m.backlogs))
 }
 
-// visit consolidates one session in the background, whose lock is held.
+// visit consolidates one session in the background. The caller holds the session's lock.
 func (m *Memory) visit(k session.Key) {
 	ctx, appends := m.takeBacklog(k)
 	ctx, cancel := m.bound(context.WithoutCancel(ctx))
@@ -130,7 +129,7 @@ func (m *Memory) visit(k session.Key) {
 	}
 }
 
-// sweeper looks for sessions that other processes left, at once and then in intervals.
+// sweeper looks for sessions that other processes left, at once and then every Config.Sweep.
 func (m *Memory) sweeper() {
 	tick := time.NewTicker(m.cfg.Sweep)
 	defer tick.Stop()
@@ -146,10 +145,10 @@ func (m *Memory) sweeper() {
 	}
 }
 
-// sweep consolidates the pending sessions that no process consolidates.
+// sweep consolidates the pending sessions that other processes left.
 func (m *Memory) sweep(ctx context.Context) error {
 	var g errgroup.Group
-	g.SetLimit(m.cfg.Workers) // Go waits for room: the listing is never ahead of the work
+	g.SetLimit(m.cfg.Workers) // Go waits for a free worker, so that the listing stays in step with the work
 	defer func() { _ = g.Wait() }()
 	err := eachSession(ctx, m.cfg.Sessions, true, func(s *store.Session) error {
 		if m.open.Err() != nil {
@@ -173,8 +172,8 @@ func (m *Memory) sweep(ctx context.Context) error {
 	return err
 }
 
-// left reports whether no process consolidates a session: this process has no turns of
-// it, its lease is free, no pause runs, and it is idle.
+// left reports whether a session is free to take over: this process has no backlog of it, its
+// lease is free, its pause is over, and it is idle.
 func (m *Memory) left(s *store.Session) bool {
 	now := m.cfg.Clock()
 	leased := s.Lease.Owner != "" && s.Lease.Owner != m.owner && now.Before(s.Lease.Expires) && s.Lease.Plausible(now)
@@ -194,7 +193,7 @@ var (
 	errBusy = fmt.Errorf("another process consolidates the session: %w", backends.ErrConflict)
 	// errLost is returned once the lease went to another process.
 	errLost = fmt.Errorf("another process took the session over: %w", backends.ErrConflict)
-	// errGone is returned for a session that does not exist any more.
+	// errGone is returned for a session that was deleted.
 	errGone = fmt.Errorf("the session was deleted: %w", backends.ErrNotFound)
 )
 
@@ -202,11 +201,11 @@ var (
 type run struct {
 	m     *Memory
 	key   session.Key
-	s     *store.Session // as last seen
+	s     *store.Session // as last read
 	token int64          // the fencing token: every write presents it
-	early bool           // asked for by a caller: pauses do not count
+	early bool           // a caller asked for it: pauses do not count
 
-	inDoubt bool // how an earlier try of the present batch ended is not known
+	inDoubt bool // the outcome of an earlier try of the present batch is unknown
 }
 
 // acquire takes the session's lease, or returns errBusy or errGone.
@@ -239,7 +238,7 @@ func (r *run) update(ctx context.Context, u store.SessionUpdate) error {
 	return nil
 }
 
-// release gives the lease back, also when ctx ended. If that fails, the lease expires.
+// release gives the lease back, even after ctx ended. If the write fails, the lease expires.
 func (r *run) release(ctx context.Context, u store.SessionUpdate) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -247,7 +246,7 @@ func (r *run) release(ctx context.Context, u store.SessionUpdate) error {
 	return r.update(ctx, u)
 }
 
-// abandon releases the lease after an error of the session's store, and returns the error.
+// abandon releases the lease after an error of the session's store, and returns that error.
 func (r *run) abandon(ctx context.Context, err error) error {
 	if !errors.Is(err, errLost) && !errors.Is(err, errGone) {
 		_ = r.release(ctx, store.SessionUpdate{}) // the first error is the one to report
@@ -255,8 +254,8 @@ func (r *run) abandon(ctx context.Context, err error) error {
 	return err
 }
 
-// renewal returns a context that ends when the lease is lost, with errLost or errGone as
-// its cause, and renews the lease until stop is called.
+// renewal renews the lease until stop is called. It returns a context that ends when the lease
+// is lost, with errLost or errGone as its cause.
 func (r *run) renewal(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})

@@ -36,7 +36,7 @@
 // is a compare-and-swap of the record. After a conflict the agent's edits are retried on top of
 // the newer text: two agents that edit one block keep both edits. A replacement whose old text
 // is gone returns an error. An edit that would exceed the block's limit is refused, and the text
-// stays as it is. Where a lowered limit made a text too long, an edit that shortens it is
+// stays as it is. If a lowered limit made a text too long, an edit that shortens it is
 // accepted.
 //
 // # Prompts

@@ -23,52 +23,51 @@ import (
 const (
 	// defaultMessages is the default of LoadRequest.Messages.
 	defaultMessages = 1000
-	// firstPage is how many messages the first read of the log asks for where only
-	// tokens bound the history. Each further read asks for as many as are there already,
-	// and for few more than LoadRequest.Messages in all.
+	// firstPage is how many messages the first read of the log asks for where only tokens bound
+	// the history. Each further read doubles the number, up to little more than
+	// LoadRequest.Messages.
 	firstPage = 100
 )
 
 // LoadRequest asks for the end of a conversation.
 type LoadRequest struct {
 	Scope backends.Scope // names the session. Required.
-	// Tokens is how many the turns may have together, as counted when they were appended;
-	// the summary and the notice are not counted. Optional. Defaults to any number.
+	// Tokens is how many the turns may have together, as counted when they were appended. The
+	// summary and the notice come on top. Optional. Defaults to any number.
 	Tokens int
 	// Messages is how many messages the turns may have together. Optional. Defaults to
 	// 1000.
 	Messages int
 }
 
-// History is the end of a conversation as a model may be shown it.
+// History is the end of a conversation in the form for a model.
 type History struct {
-	// Messages are the summary of what was said up to Session.SummaryUpto, a notice of
-	// what lies between it and From, and the turns from From on. They are the caller's
-	// own.
+	// Messages are the summary of the messages up to Session.SummaryUpto, a notice of the gap
+	// between it and From, and the turns from From on. They are the caller's own.
 	Messages []*schema.Message
-	Session  *store.Session // nil: there is no such session
+	Session  *store.Session // nil: the session is missing
 
 	From int64 // the sequence number of the first message of the turns; Upto+1: there are none
 	Upto int64 // the last one in the log
 }
 
-// Load returns the newest turns of a session that fit, behind the summary of those before
-// it and a notice of what neither of them shows: its reference, such as "log-12-40", is
-// what archives and the tools of package toolkit read. A session that does not exist is an
-// empty History.
+// Load returns the newest turns of a session that fit. The summary of older turns comes first,
+// then a notice of the messages between the two. Archives and the tools of package toolkit read
+// these by the reference in the notice, such as "log-12-40". A missing session is an empty
+// History.
 //
-// The history begins with a turn, and the newest turn is there even if it is larger than
-// what was asked for. The messages of a turn stand together, where its last one was said:
-// a turn may be interrupted, and resumed after others. Of one that began before the history
-// does, only the part in it is shown.
+// The history begins with a turn, and always has the newest turn, whatever its size. The
+// messages of a turn stand together, at the place of the last one: a turn may be interrupted,
+// and resumed after others. Of a turn that began before the history, only the part within it is
+// shown.
 //
-// Providers take the messages: calls without a result get one that says so, a result
-// without its call becomes a user's message, and so on; see einox.Repair. Turns without an
-// answer stay. Each message has its sequence number in the log, its turn and its place in
-// it as marks, which no provider gets.
+// Providers accept the messages: interrupted calls get a result that says so, a result that lost
+// its call becomes a user's message, and so on; see einox.Repair. Unanswered turns stay. Each
+// message has marks for its sequence number in the log, its turn and its place in the turn.
+// Providers get the messages without these marks.
 //
-// What Load reads depends on what it returns, not on how long the session is: usually the
-// session's state and one page of the log, at the same time.
+// The cost of Load depends on the size of its result, whatever the length of the session.
+// Usually it reads the session's state and one page of the log, at the same time.
 func (s *Sessions) Load(ctx context.Context, r *LoadRequest) (*History, error) {
 	if r == nil || r.Tokens < 0 || r.Messages < 0 {
 		return nil, fmt.Errorf("loading a session: %w: no request, or a negative limit", backends.ErrInvalid)
@@ -76,7 +75,7 @@ func (s *Sessions) Load(ctx context.Context, r *LoadRequest) (*History, error) {
 	return s.load(ctx, r.Scope, limits{tokens: r.Tokens, turn: math.MaxInt, messages: cmp.Or(r.Messages, defaultMessages)})
 }
 
-// limits are how much a history may hold.
+// limits are the bounds of a history.
 type limits struct {
 	tokens   int // 0: any number
 	turn     int // the most tokens that one turn counts as
@@ -106,10 +105,10 @@ func (s *Sessions) load(ctx context.Context, scope backends.Scope, l limits) (*H
 	return h, nil
 }
 
-// end returns the state of a session, nil if there is none, and the end of its log. They
-// are read at the same time, and the log again if it is older than the state.
+// end returns the state of a session, nil if it is missing, and the end of its log. It reads
+// both at the same time, and the log again if that is older than the state.
 func (s *Sessions) end(ctx context.Context, k session.Key, l limits) (st *store.Session, entries []store.Entry, err error) {
-	r := store.Range{Limit: l.messages + 1, Last: true} // one more: that shows where a turn begins
+	r := store.Range{Limit: l.messages + 1, Last: true} // one more shows where a turn begins
 	if l.tokens > 0 {
 		r.Limit = min(r.Limit, firstPage)
 	}
@@ -135,8 +134,8 @@ func lastSeq(entries []store.Entry) int64 {
 	return 0
 }
 
-// newest returns the entries that the history shows: of those after the sequence number,
-// whose end was read, the newest turns within the limits.
+// newest returns the entries for the history: the newest turns within the limits, after a
+// sequence number. It begins with entries, the end of the log, and reads back as far as needed.
 func (s *Sessions) newest(ctx context.Context, k session.Key, after int64, entries []store.Entry, l limits) ([]store.Entry, error) {
 	for {
 		entries = slices.DeleteFunc(entries, func(e store.Entry) bool { return e.Seq <= after })
@@ -157,9 +156,9 @@ func (s *Sessions) newest(ctx context.Context, k session.Key, after int64, entri
 	}
 }
 
-// begin returns where the longest end of the entries begins that is within the limits and
-// begins with a turn, or the newest turn where that alone exceeds them. It returns false
-// if what comes before the entries has to be read to know: whole says that nothing does.
+// begin returns where the longest end of the entries starts that is within the limits and begins
+// with a turn. If the newest turn alone exceeds them, that is the start of this turn. It returns
+// false if earlier entries are needed to decide; whole says that there are none.
 func (s *Sessions) begin(entries []store.Entry, whole bool, l limits) (int, bool) {
 	from, next := -1, -1 // the longest so far; the last entry that was counted
 	tokens, messages := 0, 0
@@ -187,7 +186,7 @@ func (s *Sessions) begin(entries []store.Entry, whole bool, l limits) (int, bool
 	return 0, whole
 }
 
-// tokens returns the size of an entry as it was counted when it was appended, or counts it.
+// tokens returns the size of an entry as counted when it was appended, or counts it.
 func (s *Sessions) tokens(e *store.Entry) int {
 	if e.Tokens > 0 {
 		return e.Tokens
@@ -195,7 +194,7 @@ func (s *Sessions) tokens(e *store.Entry) int {
 	return s.cfg.Budget.Counter.Message(e.Message.Message)
 }
 
-// history puts together what a model is shown.
+// history builds the History from a session's state and entries.
 func (s *Sessions) history(k session.Key, st *store.Session, entries []store.Entry) *History {
 	h := &History{Session: st, From: st.LastSeq + 1, Upto: st.LastSeq}
 	if n := len(entries); n > 0 {
@@ -228,8 +227,7 @@ func (s *Sessions) history(k session.Key, st *store.Session, entries []store.Ent
 	return h
 }
 
-// turnsOf puts the entries of each turn together, in the order of the turns' last entries,
-// without those that say nothing.
+// turnsOf groups the entries with content by turn, in the order of the turns' last entries.
 func turnsOf(entries []store.Entry) [][]store.Entry {
 	groups := make(map[string][]store.Entry)
 	for i := range entries {

@@ -23,7 +23,7 @@ var (
 	_ store.WindowConfig = (*Config)(nil)
 )
 
-// OpenWindow implements [store.WindowConfig], with d where c itself leaves a field open.
+// OpenWindow implements [store.WindowConfig]. Fields that c leaves open come from d.
 func (c *Config) OpenWindow(d *store.Common) (backends.Window, error) {
 	own := *c
 	config.Default(&own.Sessions, d.Sessions)
@@ -59,7 +59,7 @@ func (w *Window) CoreBlocks() store.Blocks {
 	return w.cfg.Core
 }
 
-// Fitted implements [backends.Window]: it is Fit, and reports each failure but an OverError.
+// Fitted implements [backends.Window]: it is Fit, and reports each failure except an OverError.
 func (w *Window) Fitted(ctx context.Context, s backends.Scope, messages []*schema.Message) ([]*schema.Message, error) {
 	res, err := w.Fit(ctx, s, messages)
 	if res != nil {
@@ -72,8 +72,8 @@ func (w *Window) Fitted(ctx context.Context, s backends.Scope, messages []*schem
 	return messages, err
 }
 
-// Tools returns the tools that read what left a context, and those that edit the core blocks;
-// none under Config.NoTools.
+// Tools returns the tools that search and read archived messages, and the tools that edit the
+// core blocks; none under Config.NoTools.
 func (w *Window) Tools(ctx context.Context, setup *backends.ToolSetup) ([]tool.BaseTool, error) {
 	if w.cfg.NoTools {
 		return nil, nil

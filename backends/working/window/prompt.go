@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// phrases are what the package adds to contexts, in one language.
+// phrases are the texts that the package adds to contexts, in one language.
 type phrases struct {
 	earlier  string // %d: how many messages; %s: where they are kept
 	repair   *einox.RepairTexts
@@ -41,45 +41,44 @@ var phrasesIn = map[backends.Language]*phrases{
 
 // PromptRequest asks for a prompt.
 type PromptRequest struct {
-	// Scope says whose memories are searched, and names the session of the history;
-	// without a session there is none.
+	// Scope says whose memories are searched, and names the session of the history. If it has no
+	// session, there is no history.
 	Scope backends.Scope
-	// Question is a message of the role user, with images or whatever it has. It is not
-	// changed. Required.
+	// Question is a message of the role user, with images or other parts. It stays unchanged.
+	// Required.
 	Question *schema.Message
 	System   string // Optional. The system prompt.
 	// Backend is searched for memories about the question. Optional.
 	Backend backends.Backend
-	// Search says how it is searched; its Scope and Query are those of the request.
-	// Optional.
+	// Search configures the search; the request's Scope and question overwrite its Scope and
+	// Query. Optional.
 	Search backends.SearchRequest
 }
 
-// Prompt is what a model is asked with.
+// Prompt is the input for one call of a model.
 type Prompt struct {
 	Messages []*schema.Message // They go to the model. The slice is the caller's own.
 	Usage    compaction.Usage  // how full the prompt is
-	Hits     []backends.Hit    // what the search found, best first, shown or not
-	// Shown are the ids of the hits that the prompt has a line for. The others did not
-	// fit, or the prompt shows their text already.
+	Hits     []backends.Hit    // the result of the search, best first, shown or left out
+	// Shown are the ids of the hits that the prompt has a line for. The others did not fit, or
+	// the prompt shows their text already.
 	Shown    []string
 	Degraded error // why the search answered less well, see [backends.SearchResponse]
-	// Failed is why parts are missing, the history or the memories. Nil where none is: a
-	// search that failed is not a search that found nothing.
+	// Failed is the error of the parts that are missing, the history or the memories; nil where
+	// both are there. It tells a failed search from an empty result.
 	Failed error
 }
 
-// Prompt builds the messages for one call of a model, without an agent: the system prompt,
-// the core blocks, the history, the memories that a search for the question found, one line
-// each, and the question.
+// Prompt builds the messages for one call of a model, without an agent. In order they are the
+// system prompt, the core blocks, the history, the memories about the question, one line each,
+// and the question.
 //
-// The memories have at most Budget.Memories. The rest is fitted as by [Window.Fit]; system
-// prompt, core blocks and question stay as they are. Nothing is
-// shown twice: neither a question that the log holds already, nor a memory whose text the
-// prompt has word for word.
+// The memories have at most Budget.Memories. [Window.Fit] fits the rest; system prompt, core
+// blocks and question stay as they are. Repeats are left out: a question that the log holds
+// already is shown once, and a memory is skipped if the prompt has its text word for word.
 //
-// A request without a question is ErrInvalid. A compaction.OverError comes with the prompt, as
-// small as it could be; so does the error of a context that ended.
+// A request that lacks a question is ErrInvalid. A compaction.OverError comes with the prompt,
+// as small as possible; so does the error of a context that ended.
 func (w *Window) Prompt(ctx context.Context, r *PromptRequest) (*Prompt, error) {
 	if r == nil || !einox.Asks(r.Question) || einox.Text(r.Question) == "" && !einox.HasParts(r.Question) {
 		return nil, fmt.Errorf("prompt: %w: Question has to be a message of the role user that says something", backends.ErrInvalid)
@@ -110,7 +109,7 @@ func (w *Window) Prompt(ctx context.Context, r *PromptRequest) (*Prompt, error) 
 	return p, nil
 }
 
-// search asks the backend what it holds about the question.
+// search searches the backend for memories about the question.
 func (p *Prompt) search(ctx context.Context, r *PromptRequest) error {
 	q := r.Search
 	q.Scope, q.Query = r.Scope, einox.Text(r.Question)
@@ -129,8 +128,8 @@ func (p *Prompt) search(ctx context.Context, r *PromptRequest) error {
 	})
 }
 
-// note returns the message that shows what the search found, as much as there is room for,
-// best first, or nil. What does not fit makes room for what is smaller.
+// note returns the message with the search's memories, best first, as many as there is room for,
+// or nil. A memory that is too large is skipped, and smaller ones may still fit.
 func (w *Window) note(language backends.Language, p *Prompt, others []*schema.Message) *schema.Message {
 	said := ""
 	for _, m := range others {
@@ -159,8 +158,8 @@ func (w *Window) note(language backends.Language, p *Prompt, others []*schema.Me
 	return fits
 }
 
-// sameQuestion reports whether m, the last message of the log, is the question: it was
-// logged before the prompt was built.
+// sameQuestion reports whether m, the last message of the log, is the question: it was logged
+// before the prompt was built.
 func sameQuestion(m, question *schema.Message) bool {
 	return einox.Asks(m) && !einox.HasParts(m) && !einox.HasParts(question) && strings.TrimSpace(m.Content) == strings.TrimSpace(question.Content)
 }

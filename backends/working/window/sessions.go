@@ -16,16 +16,16 @@ import (
 	"github.com/einomem/einomem/internal/session"
 )
 
-// Sessions loads conversations for models, and manages them for people. It keeps no state
-// of its own: any number of processes may work on one store. It is safe for concurrent use.
+// Sessions loads conversations for models, and shows them to people. It is stateless: any number
+// of processes may work on one store. It is safe for concurrent use.
 //
-// A session that does not exist is ErrNotFound, where nothing else is said; a store that
-// does not answer is ErrUnavailable, and never an empty session.
+// A missing session is ErrNotFound, unless a method says otherwise. A store that is down is
+// ErrUnavailable, never an empty session.
 type Sessions struct {
 	cfg *Config
 }
 
-// on calls f with the session that a scope names. Its error says what was being done.
+// on calls f with the session that a scope names. Its error names the operation.
 func on(s backends.Scope, doing string, f func(k session.Key) error) error {
 	k, _, err := session.KeyOf(s)
 	if err != nil {
@@ -37,7 +37,7 @@ func on(s backends.Scope, doing string, f func(k session.Key) error) error {
 	return nil
 }
 
-// change is on for what writes: see [store.Begin].
+// change is on for writes: see [store.Begin].
 func (s *Sessions) change(ctx context.Context, scope backends.Scope, doing string, f func(ctx context.Context, k session.Key) error) error {
 	return on(scope, doing, func(k session.Key) error {
 		ctx, err := store.Begin(ctx, s.cfg.Sessions, k.Partition)
@@ -48,7 +48,7 @@ func (s *Sessions) change(ctx context.Context, scope backends.Scope, doing strin
 	})
 }
 
-// find returns the state of a session, nil if there is none.
+// find returns the state of a session, nil if it is missing.
 func (s *Sessions) find(ctx context.Context, k session.Key) (*store.Session, error) {
 	st, err := s.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 	if errors.Is(err, backends.ErrNotFound) {
@@ -63,8 +63,8 @@ func (s *Sessions) update(ctx context.Context, k session.Key, u store.SessionUpd
 	return s.cfg.Sessions.Update(ctx, k.Partition, &u)
 }
 
-// List returns a page of the sessions of the scope's user, or of its agent where it names no
-// user, in the order in which they began. Each is met once, whether it changes or not.
+// List returns a page of the sessions of the scope's user, in the order in which they began. If
+// the user is empty, it lists the agent's. Each appears once, even if it changes meanwhile.
 func (s *Sessions) List(ctx context.Context, scope backends.Scope, page store.Page) (*store.SessionPage, error) {
 	p, err := scope.Speaker()
 	if err != nil {
@@ -77,8 +77,8 @@ func (s *Sessions) List(ctx context.Context, scope backends.Scope, page store.Pa
 	return found, nil
 }
 
-// Get returns the state of the session that the scope names: its title, how long it is, its
-// summary, how far it was learnt from.
+// Get returns the state of the session that the scope names: its title, its length, its summary,
+// and how far it was learnt from.
 func (s *Sessions) Get(ctx context.Context, scope backends.Scope) (st *store.Session, err error) {
 	err = on(scope, "looking up", func(k session.Key) error {
 		st, err = s.cfg.Sessions.Session(ctx, k.Partition, k.ID)
@@ -87,9 +87,9 @@ func (s *Sessions) Get(ctx context.Context, scope backends.Scope) (st *store.Ses
 	return st, err
 }
 
-// Read returns a range of the log as it was said: for people who read on, and back. Entries
-// that only mark the end of a turn are left out, so that there may be less than r.Limit;
-// sequence numbers have no gaps otherwise. A session that does not exist has none.
+// Read returns a range of the log in the original words, for people who read back and forth. It
+// leaves out entries that only mark the end of a turn, so that it may return fewer than r.Limit.
+// Only these make gaps in the sequence numbers. A missing session has no entries.
 func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range) (entries []store.Entry, err error) {
 	err = on(scope, "reading", func(k session.Key) error {
 		entries, err = s.cfg.Sessions.Read(ctx, k.Partition, k.ID, r)
@@ -98,8 +98,8 @@ func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range
 	return slices.DeleteFunc(entries, func(e store.Entry) bool { return einox.SaysNothing(e.Message.Message) }), err
 }
 
-// Rename gives the session a title for people, of at most store.MaxTitle runes; the empty
-// one takes it away.
+// Rename gives the session a title for people, of at most store.MaxTitle runes; the empty title
+// removes it.
 func (s *Sessions) Rename(ctx context.Context, scope backends.Scope, title string) error {
 	return s.change(ctx, scope, "renaming", func(ctx context.Context, k session.Key) error {
 		_, err := s.update(ctx, k, store.SessionUpdate{Title: &title})
@@ -107,8 +107,8 @@ func (s *Sessions) Rename(ctx context.Context, scope backends.Scope, title strin
 	})
 }
 
-// Expire ends the session so long from now, with all that belongs to it; 0 is never. A log
-// with a time to live of its own moves the end with each message.
+// Expire ends the session after ttl from now, with everything that belongs to it; 0 lets it live
+// for ever. A log with a time to live of its own moves the end with each message.
 func (s *Sessions) Expire(ctx context.Context, scope backends.Scope, ttl time.Duration) error {
 	if ttl < 0 {
 		return fmt.Errorf("expiring a session: %w: %s is negative: use DeleteSession", backends.ErrInvalid, ttl)
@@ -123,21 +123,20 @@ func (s *Sessions) Expire(ctx context.Context, scope backends.Scope, ttl time.Du
 	})
 }
 
-// openTurn is how long after its last message a turn that is not done may still go on, as
-// in package working.
+// openTurn is how long after its last message a turn that is not done may still go on, as in
+// package working.
 const openTurn = 2 * time.Minute
 
-// KeepSummary stores with the session a text that covers it from its first message up to
-// the one with that sequence number, by compare-and-swap: messages that are appended
-// meanwhile are not covered.
+// KeepSummary stores text with the session as the summary of the messages up to sequence number
+// upto. It does so by compare-and-swap: messages appended meanwhile stay outside the summary.
 //
-// A turn that may still go on is not covered: where upto reaches into or past one, the
-// summary counts as ending before it, although its text may know more. A turn goes on until
-// it is done, or its last message is two minutes old.
+// A summary covers complete turns only. A turn goes on until it is done, or its last message is
+// two minutes old. If upto reaches into or past such a turn, the summary counts as ending before
+// it, although its text may know more.
 //
-// It returns false where nothing was stored: there is a summary that reaches as far,
-// another one came first, or no complete turn is covered. Repeating a call that failed is
-// harmless. A message that the log does not have is ErrInvalid.
+// It returns false if it stored nothing: a summary that reaches as far exists, another one came
+// first, or upto covers no complete turn. Repeating a failed call is harmless. A message beyond
+// the log is ErrInvalid.
 func (s *Sessions) KeepSummary(ctx context.Context, scope backends.Scope, upto int64, text string) (kept bool, err error) {
 	if text == "" || upto < 1 {
 		return false, fmt.Errorf("keeping a summary: %w: needs a text, and the last message that it covers", backends.ErrInvalid)
@@ -186,16 +185,15 @@ func (s *Sessions) complete(ctx context.Context, k session.Key, st *store.Sessio
 // forkPage is how many messages Fork copies at a time.
 const forkPage = 200
 
-// Fork begins the session newSession, of the same user, with messages 1 to upto of the one
-// that the scope names, which stays as it is; upto 0 is all of them. The copies have the same
-// ids and sequence numbers, and nothing is learnt from them again. The title goes along, the
-// end of life, and the summary if it reaches no further than upto; archives and interrupted
-// turns do not.
+// Fork begins the session newSession, of the same user, with messages 1 to upto of the scope's
+// session, which stays as it is; upto 0 is all of them. The copies have the same ids and
+// sequence numbers, and learning skips them. The fork also gets the title, the end of life, and
+// a summary that reaches no further than upto. Archives and interrupted turns stay behind.
 //
-// Messages are copied in pages, title and summary last. A fork that was interrupted is
-// completed by the same call, or deleted. No other caller may write to newSession until Fork returns:
-// if it holds anything but the first messages of this fork, Fork returns ErrConflict. A
-// message that the session does not have, and a name that is not legal, are ErrInvalid.
+// Messages are copied in pages, title and summary last. The same call completes an interrupted
+// fork; deleting it works too. Until Fork returns, only Fork may write to newSession: if it has
+// other messages than the first ones of this fork, Fork returns ErrConflict. A message beyond
+// the session's log, and an illegal name, are ErrInvalid.
 func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession string, upto int64) (fork *store.Session, err error) {
 	err = s.change(ctx, scope, "forking", func(ctx context.Context, from session.Key) error {
 		source, err := s.cfg.Sessions.Session(ctx, from.Partition, from.ID)
@@ -226,7 +224,8 @@ func (s *Sessions) Fork(ctx context.Context, scope backends.Scope, newSession st
 	return fork, err
 }
 
-// copied returns how many messages a fork has: its last one is that of the source.
+// copied returns how many messages a fork has: its last one must be the source's at the same
+// place.
 func (s *Sessions) copied(ctx context.Context, to, from session.Key, upto int64) (int64, error) {
 	there, err := s.cfg.Sessions.Read(ctx, to.Partition, to.ID, store.Range{Limit: 1, Last: true})
 	if err != nil || len(there) == 0 {
@@ -240,7 +239,7 @@ func (s *Sessions) copied(ctx context.Context, to, from session.Key, upto int64)
 	return last, err
 }
 
-// copyPage copies messages behind those that a fork has, and returns how many it has then.
+// copyPage copies messages behind the fork's last one, and returns how many it has then.
 func (s *Sessions) copyPage(ctx context.Context, to, from session.Key, scope backends.Scope, after, upto int64) (int64, error) {
 	page, err := s.cfg.Sessions.Read(ctx, from.Partition, from.ID, store.Range{After: after, Upto: upto, Limit: forkPage})
 	if err != nil {

@@ -26,60 +26,59 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Config configures a [Window]. It is copied by [New].
+// Config configures a [Window]. [New] copies it.
 type Config struct {
 	// Budget says how much a context may hold; its Window is required.
 	Budget compaction.Budget
-	// Sessions keeps the log and the archives. Required. The log must be the one that
-	// turns are appended to.
+	// Sessions keeps the log and the archives. Required. It must have the log that turns are
+	// appended to.
 	Sessions store.Sessions
 
-	// Model writes summaries when the steps that cost nothing do not suffice. Optional.
-	// Without it what does not fit is archived and named.
+	// Model writes summaries if the free steps are too little. Optional. If it is nil, messages
+	// that exceed the budget are archived and named.
 	Model model.BaseChatModel
 	// Steps makes contexts smaller, in this order. Optional. Defaults to
-	// compaction.Default(Model), or to compaction.Free() without a Model.
+	// compaction.Default(Model), or to compaction.Free() if Model is nil.
 	Steps []compaction.Step
-	// Trigger is the share of the budget above which the steps begin. Optional. Defaults
-	// to 1: only what does not fit is compacted.
+	// Trigger is the share of the budget above which the steps begin. Optional. Defaults to 1:
+	// only a context above its budget is compacted.
 	Trigger float64
 
-	// StoreTimeout is how long one call of the store may delay a context. After one that
-	// took longer, or that found the store unavailable, nothing more is archived for this
-	// context: it fits without, or is over budget. Optional. Defaults to 2s; below 0
-	// without limit.
+	// StoreTimeout is how long one call of the store may delay a context. After a slower call,
+	// or one that found the store unavailable, archiving stops for this context: it fits by
+	// other steps, or is over budget. Optional. Defaults to 2s; a negative value removes the
+	// limit.
 	StoreTimeout time.Duration
 
-	// NoHistory leaves it to the caller to pass what was said before.
+	// NoHistory says that the caller passes the earlier messages: History returns none.
 	NoHistory bool
-	// HistoryTokens is how much of the log one reply loads, in tokens as they were
-	// appended; the compaction makes room for it. A turn counts as a quarter of it at
-	// most, so that a large one does not hide what was said before. Optional. Defaults to
-	// four times the budget's limit: large outputs of tools shrink without a model.
+	// HistoryTokens is how much of the log one reply loads, in tokens as counted at their
+	// append; the compaction makes room for it. One turn counts as at most a quarter of it, so
+	// that a large turn leaves older ones visible. Optional. Defaults to four times the budget's
+	// limit: large outputs of tools shrink without a model.
 	HistoryTokens int
 
 	// Core has the blocks that are always shown. Optional.
 	Core *core.Blocks
 	// Redact changes texts before they are archived, and summaries before they are kept.
-	// Optional. Give the log's. Defaults to redact.Text.
+	// Optional. Pass the function of the log. Defaults to redact.Text.
 	Redact func(string) string
-	// Language is that of placeholders and notices. Optional. LanguageAuto follows the
+	// Language is the language of placeholders and notices. Optional. LanguageAuto follows the
 	// last user message.
 	Language backends.Language
-	// NoTools is for agents that do not have grep_working_memory and
-	// read_working_memory: placeholders do not name them then.
+	// NoTools is for agents that lack grep_working_memory and read_working_memory: placeholders
+	// leave these names out, and Tools returns none.
 	NoTools bool
-	// Clock says how old an open turn is, and when a session expires. Optional. Defaults
-	// to backends.SystemClock.
+	// Clock tells the age of an open turn, the end of a session for Expire, and the date in a
+	// prompt. Optional. Defaults to backends.SystemClock.
 	Clock backends.Clock
 
-	// OnFit gets every context that was fitted: how full it is, and what was done. It
-	// must return quickly, and be safe for concurrent use. Optional.
+	// OnFit gets every fitted context: how full it is, and the steps taken. It must return
+	// quickly, and be safe for concurrent use. Optional.
 	OnFit func(ctx context.Context, scope backends.Scope, r *compaction.Result)
-	// OnError gets what failed while a context was made to fit all the same: a model, an
-	// archive that could not be written, a summary that could not be kept. stage is one
-	// of the Stage constants. Must be safe for concurrent use. Optional; log/slog's
-	// default logger gets it in any case.
+	// OnError gets failures that a context survived: a failed model, an archive that could not
+	// be written, a summary that could not be kept. stage is one of the Stage constants. Must be
+	// safe for concurrent use. Optional; log/slog's default logger gets them in any case.
 	OnError func(ctx context.Context, stage string, err error)
 }
 
@@ -109,8 +108,8 @@ func (c *Config) withDefaults() (Config, error) {
 	return d, nil
 }
 
-// Window shows models what they may see of a session. One value serves any number of
-// sessions, and is safe for concurrent use.
+// Window shows models their part of a session. One value serves any number of sessions, and is
+// safe for concurrent use.
 type Window struct {
 	cfg       Config
 	compactor *compaction.Compactor
@@ -133,13 +132,13 @@ func New(cfg *Config) (*Window, error) {
 	return w, nil
 }
 
-// Archives returns where the window puts what leaves a context.
+// Archives returns the archives in which the window puts the messages that leave a context.
 func (w *Window) Archives() *archive.Archives { return w.archives }
 
 // Core returns the blocks that are always shown, or nil.
 func (w *Window) Core() *core.Blocks { return w.cfg.Core }
 
-// Usage measures a context as it is, and says how much it may hold.
+// Usage measures a context as it is, and gives its limit.
 func (w *Window) Usage(messages []*schema.Message) compaction.Usage {
 	return w.cfg.Budget.Usage(messages)
 }
@@ -147,10 +146,9 @@ func (w *Window) Usage(messages []*schema.Message) compaction.Usage {
 // Sessions returns the conversations that the window shows.
 func (w *Window) Sessions() *Sessions { return &Sessions{&w.cfg} }
 
-// DeleteSession erases the scope's session: its log, its archives, its interrupted turns,
-// and the core blocks that are its own. What was learnt from it stays. Without a session
-// in the scope it erases what was said without one, which has no blocks. A session that
-// does not exist is no error.
+// DeleteSession erases the scope's session: its log, its archives, its interrupted turns, and
+// its own core blocks. Memories learnt from it stay. If the scope has no session, it erases the
+// messages outside any session, which have no blocks. Deleting a missing session succeeds.
 func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
 	return on(s, "deleting", func(k session.Key) error {
 		if w.cfg.Core != nil && k.ID != "" {
@@ -162,13 +160,13 @@ func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
 	})
 }
 
-// turnShare is the part of Config.HistoryTokens that one turn counts as, at most.
+// turnShare is the divisor of Config.HistoryTokens that bounds the count of one turn.
 const turnShare = 4
 
-// History returns what was said in the scope's session before, to go in front of what is
-// said now; nothing under Config.NoHistory, and where the scope names no session: turns
-// without one have nothing to do with each other. It may go into a checkpoint of Eino:
-// lists and objects in the Extra of a message's parts are left out. See [Sessions.Load].
+// History returns the earlier messages of the scope's session, to go in front of the new ones.
+// It returns none under Config.NoHistory, and for a scope that lacks a session: such turns are
+// unrelated. The result may go into a checkpoint of Eino: lists and objects in the Extra of a
+// message's parts are left out. See [Sessions.Load].
 func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Message, error) {
 	if w.cfg.NoHistory || strings.TrimSpace(s.SessionID) == "" {
 		return nil, nil
@@ -182,9 +180,9 @@ func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Messa
 	return h.Messages, nil
 }
 
-// Restore returns messages with every placeholder replaced by what it stands for: the
-// context as it was before [Window.Fit]. A placeholder of another session is ErrNotFound:
-// its reference means something else here.
+// Restore returns messages with every placeholder replaced by its originals: the context before
+// [Window.Fit]. A placeholder of another session is ErrNotFound, since its reference has another
+// meaning here.
 func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*schema.Message) ([]*schema.Message, error) {
 	isPlaceholder := func(m *schema.Message) bool { return einox.RefOf(m) != "" }
 	if !slices.ContainsFunc(messages, isPlaceholder) {
@@ -201,16 +199,16 @@ func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*sche
 	return a.Restore(ctx, messages)
 }
 
-// errDeleted is returned where a session was deleted while it was read.
+// errDeleted says that a session was deleted while it was read.
 var errDeleted = errors.New("it was deleted while it was read")
 
-// Fit returns messages with the core blocks, compacted if they do not fit. The messages
-// passed are left as they are. When even the compacted ones do not fit it returns them
-// with a compaction.OverError that says by how much.
+// Fit returns messages with the core blocks, compacted if they exceed the budget. The messages
+// passed stay unchanged. If even the compacted ones exceed the budget, Fit returns them with a
+// compaction.OverError that says by how much.
 //
-// Without a scope that names a user or an agent there is no archive: then only what is
-// derived is dropped. Core blocks that cannot be read are reported to Config.OnError, and
-// left out or as they were.
+// An archive needs a user or an agent in the scope. For any other scope, compaction only drops
+// derived messages. If reading the core blocks fails, Fit reports it to Config.OnError, and
+// leaves out the blocks or keeps their former message.
 func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (*compaction.Result, error) {
 	k, _, _ := session.KeyOf(s) // archives.Of has the error
 	tag := k.Tag()
@@ -218,7 +216,7 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 		ctx = w.begin(of, k.Partition)
 		return ctx
 	}
-	if w.cfg.Core != nil { // else what fits touches no store
+	if w.cfg.Core != nil { // otherwise a context that fits needs no store
 		begin(ctx)
 	}
 	r := &compaction.Request{Messages: own(w.withCore(ctx, s, messages), tag), Begin: begin}
@@ -249,8 +247,8 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 	return res, err
 }
 
-// begin is store.Begin within the time of one call, unless ctx has a life of p. Without one what
-// is archived fails.
+// begin is store.Begin within the time of one call, unless ctx already has an epoch of p. If it
+// fails, so does archiving.
 func (w *Window) begin(ctx context.Context, p backends.Partition) context.Context {
 	if store.Began(ctx, p) != "" {
 		return ctx
@@ -264,8 +262,8 @@ func (w *Window) begin(ctx context.Context, p backends.Partition) context.Contex
 	return store.WithLife(ctx, p, store.Began(begun, p))
 }
 
-// keep stores a summary of the log's beginning with its session. The session may have
-// been deleted meanwhile.
+// keep stores a summary of the log's beginning with its session. A session deleted meanwhile is
+// no failure.
 func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Summary) {
 	ctx, cancel := w.within(context.WithoutCancel(ctx)) // the model was paid for it
 	defer cancel()
@@ -278,8 +276,8 @@ func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Sum
 	}
 }
 
-// withCore returns messages with the core blocks as they are now, once, behind the leading
-// system messages.
+// withCore returns messages with the present core blocks, once, behind the leading system
+// messages.
 func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*schema.Message) []*schema.Message {
 	if w.cfg.Core == nil || s.IsZero() {
 		return messages
@@ -306,7 +304,7 @@ func (w *Window) report(ctx context.Context, stage string, err error) {
 	work.Report(ctx, w.cfg.OnError, stage, err)
 }
 
-// within returns ctx as one call of the store may use it.
+// within returns ctx with the time limit for one call of the store.
 func (w *Window) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if w.cfg.StoreTimeout < 0 {
 		return ctx, func() {}
@@ -314,12 +312,12 @@ func (w *Window) within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, w.cfg.StoreTimeout)
 }
 
-// fitArchive is the archive of one call of Fit: a store that is unavailable delays it
-// once, however many steps have something to archive.
+// fitArchive is the archive of one call of Fit. An unavailable store delays the call once,
+// however many steps archive messages.
 type fitArchive struct {
 	window      *Window
 	archive     *archive.Archive
-	unavailable error // nil as far as is known
+	unavailable error // nil as far as known
 }
 
 // Put implements compaction.Archive.
@@ -341,12 +339,12 @@ func (f *fitArchive) Put(ctx context.Context, messages []*schema.Message) (ref s
 	return ref, err
 }
 
-// Sequence numbers and references mean something in one session alone, and a caller may
-// carry messages from one session to another. So every message that has one is marked with
-// its session, and in another session it counts as what it says.
+// Sequence numbers and references are valid in one session only, and a caller may carry messages
+// from one session to another. So every message that has one is marked with its session. In
+// another session it counts as an ordinary message.
 
-// markSession marks those of messages, a slice of the caller's own, that have a sequence
-// number or a reference of the session.
+// markSession marks the messages that have a sequence number or a reference of the session. The
+// slice is the caller's own.
 func markSession(messages []*schema.Message, tag string) {
 	for i, m := range messages {
 		if einox.IsTied(m) && einox.SessionOf(m) == "" {
@@ -355,8 +353,8 @@ func markSession(messages []*schema.Message, tag string) {
 	}
 }
 
-// own returns messages in which those of other sessions have no sequence number and no
-// reference.
+// own returns messages in which the messages of other sessions lose their sequence numbers and
+// references.
 func own(messages []*schema.Message, tag string) []*schema.Message {
 	out := slices.Clone(messages)
 	for i, m := range out {
