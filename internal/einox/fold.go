@@ -11,8 +11,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Chat templates of Mistral and Gemma refuse two user messages in a row. So a model is shown the
-// notes inside the user's message that follows them, and everything else is given them apart.
+// Chat templates of Mistral and Gemma refuse two user messages in a row. So a model reads the notes
+// inside the user's message behind them, and other readers get them apart.
 
 // folded is a note inside a user's message. The message carries its notes as JSON.
 type folded struct {
@@ -27,9 +27,9 @@ const foldedSeparator = "\n\n"
 // MarkApart returns a copy of a note that stays a message of its own.
 func MarkApart(m *schema.Message) *schema.Message { return marked(m, apartKey, "true") }
 
-// Fold returns messages as models are shown them: notes in the role of the user stand at the
-// beginning of the user's message right behind them, except those that are marked apart. It
-// returns messages itself where there are none.
+// Fold returns messages as models read them: each note in the role of the user stands at the
+// beginning of the user's message right behind it, unless it is marked apart. It returns messages
+// itself if all stay as they are.
 func Fold(messages []*schema.Message) []*schema.Message {
 	if !slices.ContainsFunc(messages, folds) {
 		return messages
@@ -82,8 +82,8 @@ func foldedText(notes []folded) string {
 	return b.String()
 }
 
-// Unfold takes apart what [Fold] put together, also where the user's message was changed around
-// the notes. It returns messages itself where nothing is folded.
+// Unfold takes folded messages apart, even if the user's message was changed around the notes. It
+// returns messages itself if all are plain.
 func Unfold(messages []*schema.Message) []*schema.Message {
 	if !slices.ContainsFunc(messages, isFolded) {
 		return messages
@@ -101,7 +101,7 @@ func Unfold(messages []*schema.Message) []*schema.Message {
 
 func isFolded(m *schema.Message) bool { return markOf(m, foldedKey) != "" }
 
-// own returns a message of a user without the notes inside it: m itself where there are none.
+// own returns a user's message freed of its notes, or m itself if it has none.
 func own(m *schema.Message) *schema.Message {
 	if !isFolded(m) {
 		return m
@@ -110,8 +110,8 @@ func own(m *schema.Message) *schema.Message {
 	return words
 }
 
-// unfold returns the notes in a message, and the message without them. Notes that the message
-// no longer shows, because somebody replaced its text, are gone.
+// unfold returns the notes in a message, and the message freed of them. A note is gone if its text
+// is gone from the message, because somebody replaced it.
 func unfold(m *schema.Message) (notes []*schema.Message, words *schema.Message) {
 	words = without(m, func(key string) bool { return key == foldedKey })
 	var inside []folded

@@ -13,29 +13,27 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// What memory writes into schema.Message.Extra: what must survive a checkpoint and
-// cannot be derived again. The values are plain strings, because Eino's checkpoints
-// encode Extra with gob, which knows strings without registration and fails on most
-// other things, and only once a run is interrupted (trap T5). Chat models do not send
-// Extra to the provider.
+// Memory writes into schema.Message.Extra the facts that must survive a checkpoint and lack
+// another source. The values are plain strings. Eino's checkpoints encode Extra with gob, which knows
+// strings without registration and fails on most other types, and only once a run is interrupted
+// (trap T5). Chat models keep Extra from the provider.
 //
-// Marks are set on copies: a message may be the caller's history, or shared by several
-// runs (trap T13). MarkNote, MarkSummary and MarkCore alone change their message, which
-// is memory's own.
+// Marks are set on copies: a message may be the caller's history, or shared by several runs (trap
+// T13). MarkNote, MarkSummary and MarkCore alone change their message, which is memory's own.
 const (
-	// MarkerKey is the key under which a message of memory's own says what it is.
+	// MarkerKey is the key for the kind of a message that memory made.
 	MarkerKey = "_einomem"
 
 	turnKey   = MarkerKey + "_turn"    // the turn's id
 	lifeKey   = MarkerKey + "_life"    // the life of the user's partition in which the turn began
 	indexKey  = MarkerKey + "_index"   // the message's place in its turn, in decimal
 	seqKey    = MarkerKey + "_seq"     // the message's place in the session's log, in decimal
-	refKey    = MarkerKey + "_archive" // the archive of what the message is a placeholder for
-	ofKey     = MarkerKey + "_session" // the session in which those two mean something
+	refKey    = MarkerKey + "_archive" // the archive of the original of a placeholder
+	ofKey     = MarkerKey + "_session" // the session to which those two belong
 	searchKey = MarkerKey + "_search_" // + the memory's name: the outcome of the search for the turn
 	ownerKey  = MarkerKey + "_owner_"  // + the name of a note or a tool: the middleware of the agent that has it
 
-	privateKey = MarkerKey + "_private" // the message is not to be remembered, see MarkPrivate
+	privateKey = MarkerKey + "_private" // the message stays out of memory, see MarkPrivate
 	foldedKey  = MarkerKey + "_folded"  // the notes inside a user's message, see Fold
 	apartKey   = MarkerKey + "_apart"   // the note is a message of its own, see MarkApart
 
@@ -44,23 +42,22 @@ const (
 	coreMark    = "core"
 )
 
-// MarkNote marks m as a note that memory injected: it is never persisted and never
-// learnt from.
+// MarkNote marks m as a note that memory injected: it is neither stored nor learnt from.
 func MarkNote(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, noteMark) }
 
-// IsNote reports whether m is a message of memory's own making: a note, a summary,
-// the core blocks. It is not part of the conversation.
+// IsNote reports whether m is a message of memory's own making: a note, a summary, the core blocks.
+// Such a message stands outside the conversation.
 func IsNote(m *schema.Message) bool { return markOf(m, MarkerKey) != "" }
 
-// IsRecalled reports whether m is a note of what a search found.
+// IsRecalled reports whether m is a note that a search found.
 func IsRecalled(m *schema.Message) bool { return markOf(m, MarkerKey) == noteMark }
 
-// MarkSummary marks m as a placeholder for messages that left the context, or for what
-// never was in it, such as the result of a call that was interrupted.
+// MarkSummary marks m as a placeholder for messages that left the context, or for a missing
+// one, such as the result of an interrupted call.
 func MarkSummary(m *schema.Message) { m.Extra = with(m.Extra, MarkerKey, summaryMark) }
 
-// IsSummary reports whether m is a placeholder for messages that left the context,
-// which [RefOf] then names, or for what never was in it.
+// IsSummary reports whether m is a placeholder: for messages that left the context, which [RefOf]
+// names, or for a missing one.
 func IsSummary(m *schema.Message) bool { return markOf(m, MarkerKey) == summaryMark }
 
 // MarkCore marks m as the message of the core blocks.
@@ -93,43 +90,42 @@ func IndexOf(m *schema.Message) (int, bool) {
 	return i, err == nil && i >= 0
 }
 
-// MarkSearch returns a copy of m, the last user message of a turn, that says that the
-// memory of that name was searched for the turn, and whether it found anything: the
-// search is made once however often the model is called (trap T2).
+// MarkSearch returns a copy of m, the last user message of a turn, with the outcome of the search
+// in the memory of that name. The mark keeps it to one search a turn, however often Eino calls the
+// model (trap T2).
 func MarkSearch(m *schema.Message, name string, found bool) *schema.Message {
 	return marked(m, searchKey+name, strconv.FormatBool(found))
 }
 
-// SearchOf returns what [MarkSearch] wrote.
+// SearchOf returns the outcome that [MarkSearch] wrote.
 func SearchOf(m *schema.Message, name string) (searched, found bool) {
 	mark := markOf(m, searchKey+name)
 	return mark != "", mark == "true"
 }
 
-// MarkOwner returns a copy of m, the last user message of a turn, that says which
-// middleware of the agent has the note or the tool of that name.
+// MarkOwner returns a copy of m, the last user message of a turn, that names the middleware of the
+// agent that has the note or the tool of that name.
 func MarkOwner(m *schema.Message, name, owner string) *schema.Message {
 	return marked(m, ownerKey+name, owner)
 }
 
-// OwnerOf returns what [MarkOwner] wrote, or "".
+// OwnerOf returns the owner that [MarkOwner] wrote, or "".
 func OwnerOf(m *schema.Message, name string) string { return markOf(m, ownerKey+name) }
 
-// MarkSeq returns a copy of m that carries its sequence number in the log of its
-// session: the log holds the original. For a summary it is the last of those that
-// it covers.
+// MarkSeq returns a copy of m that carries its sequence number in the log of its session: the log
+// holds the original. A summary carries the last number that it covers.
 func MarkSeq(m *schema.Message, seq int64) *schema.Message {
 	return marked(m, seqKey, strconv.FormatInt(seq, 10))
 }
 
 // SeqOf returns the sequence number that m carries, or 0.
 func SeqOf(m *schema.Message) int64 {
-	n, _ := strconv.ParseInt(markOf(m, seqKey), 10, 64) // 0 where there is none
+	n, _ := strconv.ParseInt(markOf(m, seqKey), 10, 64) // 0 if the mark is missing
 	return n
 }
 
-// Logged returns the message of an entry of a session's log with the marks that say where it
-// belongs: its sequence number, its turn, and its place in the turn.
+// Logged returns the message of an entry of a session's log with its marks: its sequence number,
+// its turn, and its place in the turn.
 func Logged(m *schema.Message, seq int64, turn, id string) *schema.Message {
 	m = MarkSeq(Unmark(m), seq)
 	if turn != "" {
@@ -160,29 +156,28 @@ func LogRef(from, upto int64) string {
 	return fmt.Sprintf("log-%d-%d", from, upto)
 }
 
-// MarkRef returns a copy of m that names the archive of what it is a placeholder for.
+// MarkRef returns a copy of m, a placeholder, that names the archive of its original.
 func MarkRef(m *schema.Message, ref string) *schema.Message { return marked(m, refKey, ref) }
 
-// RefOf returns the archive of what m is a placeholder for, or "".
+// RefOf returns the archive of the original of m, or "".
 func RefOf(m *schema.Message) string { return markOf(m, refKey) }
 
-// IsTied reports whether m carries something that means nothing outside its
-// session: a sequence number, or an archive.
+// IsTied reports whether m carries a value of its session: a sequence number, or an archive.
 func IsTied(m *schema.Message) bool { return SeqOf(m) > 0 || RefOf(m) != "" }
 
-// MarkSession returns a copy of m that says in which session it is tied.
+// MarkSession returns a copy of m that names the session to which it is tied.
 func MarkSession(m *schema.Message, tag string) *schema.Message { return marked(m, ofKey, tag) }
 
-// SessionOf returns the session in which m is tied, or "".
+// SessionOf returns the session to which m is tied, or "".
 func SessionOf(m *schema.Message) string { return markOf(m, ofKey) }
 
-// Untie returns a copy of m that is tied to no session.
+// Untie returns a copy of m freed of its tie to a session.
 func Untie(m *schema.Message) *schema.Message {
 	return without(m, func(key string) bool { return key == seqKey || key == refKey || key == ofKey })
 }
 
-// Unmark returns m without memory's marks and the notes inside it: m itself when it has none.
-// What is private stays so.
+// Unmark returns a copy of m freed of memory's marks and its notes, or m itself if it is plain. A
+// private message stays private.
 func Unmark(m *schema.Message) *schema.Message {
 	m = own(m)
 	passing := func(key string) bool { return ours(key) && key != privateKey }
@@ -216,22 +211,22 @@ func WithMarks(m *schema.Message, marks map[string]string) *schema.Message {
 	return &c
 }
 
-// MarkPrivate returns a copy of m that is not to be remembered: whatever memory stores of it
-// is what [Withheld] returns. The mark is part of what is stored, and stays in every copy.
+// MarkPrivate returns a private copy of m: memory stores the result of [Withheld] for it. The mark
+// is stored with it, and stays in every copy.
 func MarkPrivate(m *schema.Message) *schema.Message { return marked(m, privateKey, "this") }
 
-// MarkPrivateBefore is MarkPrivate for what a user says who asks that the turn before is not
-// remembered.
+// MarkPrivateBefore is MarkPrivate for a message of a user who asks memory to forget the turn
+// before.
 func MarkPrivateBefore(m *schema.Message) *schema.Message { return marked(m, privateKey, "before") }
 
-// IsPrivate reports whether m is not to be remembered.
+// IsPrivate reports whether m stays out of memory.
 func IsPrivate(m *schema.Message) bool { return markOf(m, privateKey) != "" }
 
-// IsPrivateBefore reports whether nothing of the turn before m is to be remembered either.
+// IsPrivateBefore reports whether the turn before m stays out of memory, too.
 func IsPrivateBefore(m *schema.Message) bool { return markOf(m, privateKey) == "before" }
 
-// Withheld returns what is stored in the place of a private message, and no word of that:
-// who spoke, and which tools were called, so that a call and its result stay together.
+// Withheld returns the placeholder for a private message, free of its words. It keeps the speaker
+// and the names of called tools, so that a call and its result stay together.
 func Withheld(m *schema.Message) *schema.Message {
 	n := &schema.Message{Role: m.Role, Name: m.Name, ToolCallID: m.ToolCallID, ToolName: m.ToolName}
 	for i := range m.ToolCalls {
@@ -240,7 +235,7 @@ func Withheld(m *schema.Message) *schema.Message {
 			Index: c.Index, ID: c.ID, Type: c.Type, Function: schema.FunctionCall{Name: c.Function.Name, Arguments: "{}"},
 		})
 	}
-	if len(n.ToolCalls) > 0 && m.ReasoningContent != "" { // services want some back with calls
+	if len(n.ToolCalls) > 0 && m.ReasoningContent != "" { // services want reasoning back with calls
 		n.ReasoningContent = withheld[0]
 	}
 	if len(n.ToolCalls) == 0 {
@@ -252,7 +247,7 @@ func Withheld(m *schema.Message) *schema.Message {
 	return WithMarks(n, Marks(m))
 }
 
-// withheld is the text of what is not kept, in the languages of prompts.
+// withheld is the text of a placeholder for a private message, in the languages of prompts.
 var withheld = [...]string{"[Private: not kept.]", "[私密内容，未保留。]"}
 
 func ours(key string) bool { return key == MarkerKey || strings.HasPrefix(key, MarkerKey+"_") }
@@ -264,7 +259,7 @@ func marked(m *schema.Message, key, value string) *schema.Message {
 	return &c
 }
 
-// without returns a copy of m without the keys of its Extra that drop names.
+// without returns a copy of m that lacks the keys of its Extra that drop names.
 func without(m *schema.Message, drop func(key string) bool) *schema.Message {
 	c := *m
 	c.Extra = maps.Clone(m.Extra)

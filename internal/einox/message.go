@@ -15,14 +15,14 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Text returns the text of a message, whatever form it has: its parts, else its
-// content. Images and sounds have none, and notes inside a user's message do not count. Of an
-// assistant it is what [Spoken] returns.
+// Text returns the text of a message, whatever form it has: its parts, else its content. It skips
+// images and sounds, and the notes inside a user's message. For an assistant it returns the result
+// of [Spoken].
 func Text(m *schema.Message) string {
 	return textOf(m, func(s string) string { return spokenBy(m, s) })
 }
 
-// Written returns the text of a message as Text does, with all that a model wrote.
+// Written returns the text of a message as Text does, thoughts and printed calls included.
 func Written(m *schema.Message) string { return textOf(m, strings.Clone) }
 
 func textOf(m *schema.Message, of func(string) string) string {
@@ -33,38 +33,36 @@ func textOf(m *schema.Message, of func(string) string) string {
 			texts = append(texts, t)
 		}
 	}
-	if len(texts) == 0 { // no parts, or media with a text beside them
+	if len(texts) == 0 { // content alone, or media with a text beside them
 		return strings.TrimSpace(of(m.Content))
 	}
 	return strings.Join(texts, "\n")
 }
 
-// HasParts reports whether a message says what it says in parts, of whichever sort.
+// HasParts reports whether a message has parts, of whichever sort.
 func HasParts(m *schema.Message) bool {
 	return len(m.MultiContent)+len(m.UserInputMultiContent)+len(m.AssistantGenMultiContent) > 0
 }
 
-// SaysNothing reports whether m is only there to end a turn. Blank texts count as nothing,
-// since providers refuse them. A tool's result never says nothing: its call would be left
-// without one.
+// SaysNothing reports whether m is only there to end a turn. Blank texts count as nothing, since
+// providers refuse them. A tool's result always counts: its call needs one.
 func SaysNothing(m *schema.Message) bool {
 	return m == nil || strings.TrimSpace(m.Content) == "" && len(m.ToolCalls) == 0 && m.ToolCallID == "" && !HasParts(m)
 }
 
 var retold = regexp.MustCompile("^For context:($| \\[[^\\]\n]*\\] (said: |called tool: |`[^`]*` tool returned result: ))")
 
-// IsRetold reports whether m passes on to one agent what another did: Eino writes that
-// in the role of the user (trap T16).
+// IsRetold reports whether m tells one agent about the work of another: Eino writes that in the
+// role of the user (trap T16).
 func IsRetold(m *schema.Message) bool {
 	return m != nil && m.Role == schema.User && retold.MatchString(own(m).Content)
 }
 
-// summaryKey is what Eino's summarization middleware of newer releases marks the
-// message with that it puts in the place of others.
+// summaryKey is the mark of the summarization middleware of newer Eino releases on the message that
+// replaces others.
 const summaryKey = "_eino_summarization_content_type"
 
-// IsDigest reports whether m is a summary that Eino's own middleware made: it is
-// in the role of the user, and no user said it.
+// IsDigest reports whether m is a summary that Eino's own middleware made, in the role of the user.
 func IsDigest(m *schema.Message) bool {
 	if m == nil {
 		return false
@@ -73,9 +71,9 @@ func IsDigest(m *schema.Message) bool {
 	return ok
 }
 
-// Stored returns the copy of a message that is stored: text has been applied to
-// all that was said, media are as they are. What belongs to the provider and was
-// not said (Extra, token counts, asides) is left out; it need not be encodable.
+// Stored returns the copy of a message that is stored. It applies text to all words, and keeps
+// media as they are. It leaves out the provider's parts, which nobody said (Extra, token counts,
+// asides); those need not be encodable.
 func Stored(m *schema.Message, text func(string) string) *schema.Message {
 	c := *own(m)
 	c.Extra, c.ResponseMeta = nil, nil
@@ -103,10 +101,10 @@ func told[P any](parts []P, of func(*P) *string, text func(string) string) []P {
 	return parts
 }
 
-// Portable removes from what was loaded what Eino's checkpoints cannot hold: they are
-// gob, which fails on lists and objects as JSON makes them, and only once a run is
-// interrupted (trap T5). Texts, numbers and truth values that clients put into the
-// Extra of a message's parts stay. The messages are the caller's own, and are changed.
+// Portable removes from loaded messages the values that Eino's checkpoints refuse. Those are gob,
+// which fails on lists and objects as JSON makes them, and only once a run is interrupted (trap
+// T5). Texts, numbers and truth values that clients put into the Extra of a message's parts stay.
+// The messages are the caller's own, and are changed.
 func Portable(messages []*schema.Message) {
 	for _, m := range messages {
 		if HasParts(m) {
@@ -154,7 +152,7 @@ type Part struct {
 	Detail schema.ImageURLDetail // of an image
 }
 
-// Parts returns the parts of a message, none for one that has a content instead.
+// Parts returns the parts of a message, or nil for a message of content alone.
 func Parts(m *schema.Message) []Part {
 	var out []Part
 	for i := range m.UserInputMultiContent {
@@ -205,8 +203,8 @@ func Parts(m *schema.Message) []Part {
 	return out
 }
 
-// Reference names where a medium is: its address, or for one that is in the message itself the
-// hash of its data, by which the message is known again.
+// Reference names the place of a medium: its address, or for data in the message their hash, which
+// identifies the message again.
 func (p *Part) Reference() string {
 	if p.URL != "" && !strings.HasPrefix(p.URL, "data:") {
 		return p.URL

@@ -25,13 +25,13 @@ type ModelCall struct {
 	ask func(context.Context, *ModelCall) (*ModelAnswer, error)
 }
 
-// ModelAnswer is what a model answers, in one of two forms.
+// ModelAnswer is the answer of a model, in one of two forms.
 type ModelAnswer struct {
 	Message *schema.Message
 	Stream  *schema.StreamReader[*schema.Message] // of a call that streams
 }
 
-// Ask calls the model with what the call says by now. It may be called again.
+// Ask calls the model with the present fields of the call. It may be called again.
 func (c *ModelCall) Ask(ctx context.Context) (*ModelAnswer, error) { return c.ask(ctx, c) }
 
 // Offered returns the tools that the call offers.
@@ -39,9 +39,9 @@ func (c *ModelCall) Offered() []*schema.ToolInfo {
 	return model.GetCommonOptions(&model.Options{Tools: c.Tools}, c.Options...).Tools
 }
 
-// BeforeModel returns m with before called in front of each call of it: before may put other
-// messages and options in the place of those given. An error of before is returned, and m is
-// not called. name is the type of a model that has none of its own.
+// BeforeModel returns m with before called in front of each call of it: before may replace the
+// messages and options. An error of before is returned instead of calling m. name is the type of a
+// model that lacks one.
 func BeforeModel(m model.ToolCallingChatModel, name string, before func(context.Context, *ModelCall) error) model.ToolCallingChatModel {
 	return AroundModel(m, nil, &Around{Name: name, Call: func(ctx context.Context, c *ModelCall) (*ModelAnswer, error) {
 		if err := before(ctx, c); err != nil {
@@ -51,14 +51,14 @@ func BeforeModel(m model.ToolCallingChatModel, name string, before func(context.
 	}})
 }
 
-// Around is what stands around the calls of a model.
+// Around is the wrapping of a model's calls.
 type Around struct {
-	Name string // the type of a model that has none of its own
+	Name string // the type of a model that lacks one
 	// Call makes a call, by its Ask, and returns what the caller gets.
 	Call func(context.Context, *ModelCall) (*ModelAnswer, error)
-	// Replaces says of a model with these tools that its caller gets other answers than it
-	// gave. Then the handlers of the run see those, and global ones both: an agent of older
-	// releases shows people what the handlers of its run see. nil: never.
+	// Replaces reports whether callers of a model with these tools get other answers than the model
+	// gave. Then the handlers of the run see the new answers, and global handlers see both: an
+	// agent of older releases shows people the output of its run's handlers. nil: never.
 	Replaces func(tools []*schema.ToolInfo) bool
 }
 

@@ -13,19 +13,19 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Span is a part of a list of messages: those from From up to, not including, To.
+// Span is a part of a list of messages, from From up to To, exclusive.
 type Span struct{ From, To int }
 
-// Asks reports whether m is what a user said: it begins a round.
+// Asks reports whether m is a user's own message: it begins a round.
 func Asks(m *schema.Message) bool {
 	return m != nil && m.Role == schema.User && !IsNote(m) && !IsRetold(m)
 }
 
-// Rounds divides messages into rounds, oldest first. A round is a user's message, the
-// notes that memory put right before it, and what follows until the next one. The last
-// is the running round: the last user message with the others of the same turn, and all
-// that follows; the whole list where no user said anything. The first may be what came
-// before any user spoke. There is always a running round.
+// Rounds divides messages into rounds, oldest first. A round is a user's message, the notes that
+// memory put right before it, and the messages until the next one. The last round is the running
+// one, and there always is one. It begins with the first user message of the last turn, or with the
+// list if no user spoke, and goes to the end. The first round may be messages from before any user
+// spoke.
 func Rounds(messages []*schema.Message) []Span {
 	running := runningFrom(messages)
 	var out []Span
@@ -45,7 +45,7 @@ func Rounds(messages []*schema.Message) []Span {
 	return append(out, Span{running, len(messages)})
 }
 
-// runningFrom returns where the running round begins.
+// runningFrom returns the index where the running round begins.
 func runningFrom(messages []*schema.Message) int {
 	last := len(messages) - 1
 	for last >= 0 && !Asks(messages[last]) {
@@ -65,8 +65,7 @@ func runningFrom(messages []*schema.Message) int {
 	return withNotes(messages, first, 0)
 }
 
-// withNotes returns where the notes begin that stand right before message i, not before
-// from.
+// withNotes returns the index of the first note in the row right before message i, at least from.
 func withNotes(messages []*schema.Message, i, from int) int {
 	for i > from && (IsRecalled(messages[i-1]) || IsCore(messages[i-1])) {
 		i--
@@ -74,9 +73,9 @@ func withNotes(messages []*schema.Message, i, from int) int {
 	return i
 }
 
-// Exchanges divides the messages of a span into what stays together when a context is
-// cut: an assistant's message with the results of its calls, or one message of any other
-// sort. The messages must be in the order in which [Repair] leaves them.
+// Exchanges divides the messages of a span into units that a cut of the context keeps together: an
+// assistant's message with the results of its calls, or one message of any other sort. The messages
+// must be in the order in which [Repair] leaves them.
 func Exchanges(messages []*schema.Message, s Span) []Span {
 	var out []Span
 	for i := s.From; i < s.To; {
@@ -94,11 +93,11 @@ func Exchanges(messages []*schema.Message, s Span) []Span {
 
 // RepairTexts are the texts that [Repair] puts into a conversation.
 type RepairTexts struct {
-	Begins   string // in front of a conversation that the user does not begin
-	NoResult string // of a call that nothing answered
-	NoAnswer string // of an assistant that only thought
-	Orphan   string // in front of a result whose call is not there; %s: the tool
-	Role     string // in front of a message of a role that providers do not know; %q: the role
+	Begins   string // in front of a conversation that begins with another role than the user's
+	NoResult string // the result of an open call
+	NoAnswer string // the answer of an assistant that only thought
+	Orphan   string // in front of a result whose call is gone; %s: the tool
+	Role     string // in front of a message of a role that is unknown to providers; %q: the role
 }
 
 // The texts in the languages of prompts.
@@ -119,16 +118,15 @@ var (
 	}
 )
 
-// Repair returns messages as a list that providers take: every call of a tool is followed
-// at once by its one result, no result stands alone, no message is nil or empty, every
-// role is known, and the user begins. Results are moved behind their calls; a call
-// without one gets [RepairTexts].NoResult, which a result that comes later replaces; a
-// result without its call becomes a user's message of its own. Messages about which
-// nothing is wrong are the same pointers, and no word is lost. Repairing twice changes
-// nothing.
+// Repair returns messages as a list that providers take. One result follows each call of a tool at
+// once, and each result has its call. Every message says something in a known role, and the user
+// begins. Repair moves results behind their calls. An open call gets
+// [RepairTexts].NoResult, which a later result replaces. A result whose call is gone becomes a
+// user's message of its own. Sound messages are the same pointers, and every word stays. Repairing
+// twice changes nothing.
 //
-// What providers refuse beside that is the caller's: parts that do not belong to the
-// role, calls by anybody but an assistant, a content beside parts.
+// Other things that providers refuse are the caller's to avoid: parts of another role, calls by
+// anybody but an assistant, a content beside parts.
 func Repair(in []*schema.Message, texts *RepairTexts) []*schema.Message {
 	var messages []*schema.Message
 	for _, m := range in {
@@ -149,7 +147,7 @@ func Repair(in []*schema.Message, texts *RepairTexts) []*schema.Message {
 			out = append(out, m)
 		}
 	}
-	first := slices.IndexFunc(out, func(m *schema.Message) bool { // what memory put in may be dropped
+	first := slices.IndexFunc(out, func(m *schema.Message) bool { // memory's own messages may be dropped
 		return m.Role != schema.System && !IsRecalled(m) && !IsCore(m)
 	})
 	if first >= 0 && out[first].Role != schema.User {
@@ -160,13 +158,13 @@ func Repair(in []*schema.Message, texts *RepairTexts) []*schema.Message {
 	return out
 }
 
-// alone returns a message that providers take where it stands alone, m itself if it is
-// one, or nil if it says nothing.
+// alone returns a message that providers take where it stands alone: m itself if it is one, or nil
+// if it says nothing.
 func (t *RepairTexts) alone(m *schema.Message) *schema.Message {
 	switch {
 	case m == nil:
 		return nil
-	case m.Role == schema.Tool: // a tool may return nothing
+	case m.Role == schema.Tool: // a tool may return an empty text
 		return m
 	case m.Role != schema.System && m.Role != schema.User && m.Role != schema.Assistant:
 		return asUser(m, fmt.Sprintf(t.Role, string(m.Role)))
@@ -189,8 +187,8 @@ func withContent(m *schema.Message, content string) *schema.Message {
 	return &n
 }
 
-// asUser returns m in the role of the user, behind a line that says what it was: a
-// message of memory's own, since no user said it.
+// asUser returns m in the role of the user, behind a line that names its origin. It is a message of
+// memory's own, since no user said it.
 func asUser(m *schema.Message, headline string) *schema.Message {
 	n := *m
 	n.Role, n.ToolCallID, n.ToolName = schema.User, "", ""
@@ -208,7 +206,7 @@ func asUser(m *schema.Message, headline string) *schema.Message {
 	return &n
 }
 
-// pairs says which message answers which call.
+// pairs joins calls of tools with the messages that answer them.
 type pairs struct {
 	messages []*schema.Message
 	results  map[call]int // the message that answers a call
@@ -218,8 +216,8 @@ type pairs struct {
 // call is the nth call of a message.
 type call struct{ message, nth int }
 
-// pair finds the call that each result answers: the nearest before it that has none yet,
-// since providers use ids again.
+// pair finds the call that each result answers: the nearest open one before it, since providers use
+// ids again.
 func pair(messages []*schema.Message) *pairs {
 	p := &pairs{messages: messages, results: map[call]int{}, taken: map[int]bool{}}
 	open, closed := map[string][]call{}, map[string]call{}
@@ -247,8 +245,8 @@ func pair(messages []*schema.Message) *pairs {
 	return p
 }
 
-// exchange returns the assistant's message i, the results of its calls in the order in
-// which they came, and one for each call that has none.
+// exchange returns the assistant's message i, the results of its calls in the order in which they
+// came, and a placeholder for each open call.
 func (p *pairs) exchange(i int, texts *RepairTexts) []*schema.Message {
 	m := p.messages[i]
 	ids := uniqueIDs(m.ToolCalls)
@@ -279,8 +277,8 @@ func (p *pairs) exchange(i int, texts *RepairTexts) []*schema.Message {
 	return out
 }
 
-// uniqueIDs returns the ids under which calls of one message are answered: their own,
-// or a new one for calls without, or with one that another has.
+// uniqueIDs returns the ids under which calls of one message are answered: their own, or a new one
+// if a call lacks an id or shares it with another.
 func uniqueIDs(calls []schema.ToolCall) []string {
 	ids, used := make([]string, len(calls)), map[string]bool{"": true}
 	for n := range calls {

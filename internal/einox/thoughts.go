@@ -13,22 +13,22 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Some models think aloud, and print calls of tools or results, in the text of their answers. Nobody
-// said that: it is neither kept nor shown. What the agent's program gets stays as it is.
+// Some models think aloud, and print calls of tools or results, in the text of their answers.
+// Memory neither keeps nor shows such asides. The agent's program gets them as they are.
 
 var (
 	aside = regexp.MustCompile(`(?i)^(?:</?(?:seed:)?(?:think|thinking|thoughts?|reasoning)>|\[/?THINK\]|◁/?think▷|<\|(?:START|END)_THINKING\|>|</?tool_(?:calls?|response)>)`)
-	// asideWords are those of which every tag has one.
+	// asideWords are pieces of the tags; every tag has one.
 	asideWords = []string{"hink", "HINK", "hought", "HOUGHT", "easoning", "EASONING", "tool_call", "tool_response"}
-	// tagNoun is what only a sentence about a tag has behind it, and aboutTag what it may have.
+	// tagNoun matches behind a tag only in a sentence about it; aboutTag may match there.
 	tagNoun  = regexp.MustCompile(`^[ \t]*(?:(?:tags?|tokens?|blocks?|sections?|markers?)\b|标签|标记|标识)`)
 	aboutTag = regexp.MustCompile(`^[ \t]*(?:(?:and|or|to|is|are|in)\b|和|与|或|及|之间|块|[,;:.…，、；。)）]|[ \t][a-z]|</)`)
 )
 
 // Asides returns the stretches of an assistant's text that are thoughts and printed calls, in
-// order. A thought whose opening tag was swallowed by the chat template begins with the text; one
-// that nothing closes ends with it. Tags in code, in quotation marks, and within a sentence that is
-// about them are text.
+// order. A thought whose opening tag the chat template swallowed begins with the text. An open
+// thought ends with the text. Tags in code, in quotation marks, and within a sentence about them
+// are text.
 func Asides(s string) (out [][2]int) {
 	if !slices.ContainsFunc(asideWords, func(word string) bool { return strings.Contains(s, word) }) {
 		return nil
@@ -57,9 +57,9 @@ func Asides(s string) (out [][2]int) {
 		switch {
 		case open == "" && !closes:
 			start, open = i, tag
-		case open == "" && calls: // it ends nothing
+		case open == "" && calls: // the tag closes no call
 			out = append(out, [2]int{i, end})
-		case open == "" && spokenOf: // it closes what the text speaks of
+		case open == "" && spokenOf: // it closes the tag that the text mentions
 		case open == "":
 			out = [][2]int{{0, end}}
 		case closes && calls == strings.Contains(open, "tool"):
@@ -72,7 +72,7 @@ func Asides(s string) (out [][2]int) {
 	return out
 }
 
-// codeLength is how long the code is that backticks begin, or their number where nothing ends it.
+// codeLength returns the length of the code that backticks begin, or their number if it stays open.
 func codeLength(s string) int {
 	n := len(s) - len(strings.TrimLeft(s, "`"))
 	rest, fence := s[n:], s[:min(n, 3)]
@@ -85,8 +85,8 @@ func codeLength(s string) int {
 	return n
 }
 
-// mentioned reports whether a tag is what a sentence is about: it stands in quotation marks, or
-// amid the words of a line, which go on behind it; or ends them, if it opens a thought.
+// mentioned reports whether a sentence is about a tag. Such a tag stands in quotation marks, or
+// amid the words of a line, which go on behind it. An opening tag may also end the line.
 func mentioned(s string, start, end int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
 	after, _ := utf8.DecodeRuneInString(s[end:])
@@ -99,7 +99,7 @@ func mentioned(s string, start, end int) bool {
 	return amid && (aboutTag.MatchString(s[end:]) || s[start+1] != '/' && (end == len(s) || after == '\n'))
 }
 
-// Spoken returns what is said in a text of an assistant: all but its asides.
+// Spoken returns the words of an assistant's text, freed of its asides.
 func Spoken(s string) string {
 	asides := Asides(s)
 	for _, at := range slices.Backward(asides) {
@@ -111,7 +111,7 @@ func Spoken(s string) string {
 	return s
 }
 
-// spokenBy returns what is said in a text of a message.
+// spokenBy returns the spoken words in a text of a message.
 func spokenBy(m *schema.Message, s string) string {
 	if m.Role != schema.Assistant {
 		return s

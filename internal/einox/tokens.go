@@ -11,8 +11,8 @@ const (
 	mediaTokens   = 800 // an image, an audio or a file: the order of magnitude of a picture of 1024 by 1024
 )
 
-// Tokens counts a message as it goes to the provider: its texts by count, reasoning, tool calls
-// and media. A nil message counts nothing.
+// Tokens counts a message as it goes to the provider: its texts by count, reasoning, tool calls and
+// media. A nil message counts 0.
 func Tokens(m *schema.Message, count func(string) int) int {
 	if m == nil {
 		return 0

@@ -13,8 +13,8 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// Tool is a tool of memory's: its description, what it does with the arguments that a model
-// wrote, and what it says of an error.
+// Tool is a tool of memory's: its description, its work on the arguments that a model wrote, and
+// its words for an error.
 type Tool struct {
 	About  *schema.ToolInfo
 	Run    func(ctx context.Context, arguments string) (string, error)
@@ -26,10 +26,10 @@ var _ tool.InvokableTool = (*Tool)(nil)
 // Info implements tool.BaseTool.
 func (t *Tool) Info(context.Context) (*schema.ToolInfo, error) { return t.About, nil }
 
-// InvokableRun implements tool.InvokableTool. The handlers of the agent's run are
-// dropped: they would take a model call of the backend's own for an answer of the
-// agent (trap T3). Errors and panics become text, since in Eino an error of a tool ends the
-// run (trap T11): only the end of the run goes through, and what makes it wait.
+// InvokableRun implements tool.InvokableTool. It drops the handlers of the agent's run: they would
+// take a model call of the backend's own for an answer of the agent (trap T3). It makes text of
+// errors and panics, since in Eino an error of a tool ends the run (trap T11). Only the end of the
+// run goes through, and an interrupt.
 func (t *Tool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (out string, err error) {
 	ctx = Detach(ctx, "Memory", "Memory") // backends.ComponentOfMemory
 	err = work.Catch("tool", func() (err error) {

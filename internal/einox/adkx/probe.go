@@ -14,10 +14,9 @@ import (
 	"github.com/cloudwego/eino/compose"
 )
 
-// SessionValues returns the session values that a run with these options would
-// start with. Eino keeps them in an option of an unexported type, so they are
-// read where they arrive: in an agent, which does nothing else. Nothing is
-// stored, and the options are left as they are.
+// SessionValues returns the session values that a run with these options would start with. Eino
+// keeps them in an option of an unexported type, so a probe reads them where they arrive: in an
+// agent that only looks. It stores nothing, and leaves the options as they are.
 func SessionValues(ctx context.Context, opts []adk.AgentRunOption) map[string]any {
 	if len(opts) == 0 {
 		return nil
@@ -27,9 +26,8 @@ func SessionValues(ctx context.Context, opts []adk.AgentRunOption) map[string]an
 	return p.values
 }
 
-// CheckpointID returns the id under which a run with these options saves its
-// checkpoint, or "": a probe is interrupted, and a store that keeps nothing sees
-// the id.
+// CheckpointID returns the id under which a run with these options saves its checkpoint, or "". It
+// interrupts a probe, whose store sees the id and drops the checkpoint.
 func CheckpointID(ctx context.Context, opts []adk.AgentRunOption) string {
 	if len(opts) == 0 {
 		return ""
@@ -41,8 +39,8 @@ func CheckpointID(ctx context.Context, opts []adk.AgentRunOption) string {
 	return s.seen()
 }
 
-// Messages returns what an agent has before it whose tool is called under ctx; nil where
-// none is.
+// Messages returns the messages of the agent whose tool is called under ctx, or nil outside of
+// agents.
 func Messages(ctx context.Context) (out []adk.Message) {
 	_ = compose.ProcessState(ctx, func(_ context.Context, s *adk.State) error { // fails outside of agents
 		out = slices.Clone(s.Messages)
@@ -82,7 +80,7 @@ func (p *probe) Run(ctx context.Context, _ *adk.AgentInput, _ ...adk.AgentRunOpt
 	return it
 }
 
-// idStore is a checkpoint store that remembers the last id and no checkpoint.
+// idStore is a checkpoint store that remembers the last id alone.
 type idStore struct {
 	mu sync.Mutex
 	id string
