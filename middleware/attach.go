@@ -18,8 +18,8 @@ import (
 
 // The ways to attach memory. Package hooks does the work.
 
-// AgentMiddleware returns memory for adk.ChatModelAgentConfig.Middlewares; an agent needs nothing
-// else: see [hooks.Hooks.AgentMiddleware].
+// AgentMiddleware returns memory for adk.ChatModelAgentConfig.Middlewares; it is all that an agent
+// needs: see [hooks.Hooks.AgentMiddleware].
 func (m *MemoryMiddleware) AgentMiddleware() adk.AgentMiddleware {
 	return m.Hooks.AgentMiddleware()
 }
@@ -55,13 +55,13 @@ func (m *MemoryMiddleware) ToolMiddleware() compose.ToolMiddleware {
 	return m.Hooks.ToolMiddleware()
 }
 
-// Tools returns the tools of the mode and of Config.Window, for agents without a middleware: see
+// Tools returns the tools of the mode and of Config.Window, for agents that take no middleware: see
 // [hooks.Hooks.Tools].
 func (m *MemoryMiddleware) Tools(ctx context.Context) ([]tool.BaseTool, error) {
 	return m.Hooks.Tools(ctx)
 }
 
-// Instruction returns the text that names the memory tools, for prompts without a middleware: see
+// Instruction returns the text that names the memory tools, for prompts outside a middleware: see
 // [hooks.Hooks.Instruction].
 func (m *MemoryMiddleware) Instruction() string {
 	return m.Hooks.Instruction()

@@ -20,7 +20,7 @@ import (
 	"github.com/einomem/einomem/toolkit"
 )
 
-// build makes what a configuration names: the window, the tools, the log, and the hooks
+// build makes the parts that a configuration names: the window, the tools, the log, and the hooks
 // around them.
 func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 	c, err := cfg.WithDefaults()
@@ -32,7 +32,7 @@ func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 		return nil, err
 	}
 	m := &MemoryMiddleware{backend: c.Backend}
-	c.Sessions, _ = sessionsOf(c) // who needs them reports that there are none
+	c.Sessions, _ = sessionsOf(c) // a part that needs sessions reports their lack
 	if m.window, err = newWindow(c); err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func common(c *Config) *store.Common {
 	return d
 }
 
-// sessionsOf returns where turns are logged: as configured, else with the backend's
-// memories, so that both can change in one atomic write.
+// sessionsOf returns the log of turns: as configured, else the one beside the backend's memories,
+// so that both can change in one atomic write.
 func sessionsOf(c *Config) (store.Sessions, error) {
 	if c.Sessions != nil {
 		return c.Sessions, nil
@@ -107,8 +107,8 @@ func sessionsOf(c *Config) (store.Sessions, error) {
 		c.Mode, c.Backend, backends.ErrInvalid, modes.AgentControl)
 }
 
-// newLog returns the log of turns, and starts its workers. Where the mode learns nothing
-// from turns, it keeps them for the next run, and no process learns from them.
+// newLog returns the log of turns, and starts its workers. If the mode learns nothing from turns,
+// the log keeps them for the next run alone.
 func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, error) {
 	w := working.Config{}
 	if c.Working != nil {
@@ -148,9 +148,9 @@ func newWindow(c *Config) (backends.Window, error) {
 	return w, nil
 }
 
-// newTools returns the tools that agents get: those of the mode, and whatever the mode
-// those that read what left the context and edit the core blocks. They ask the hooks for
-// the scope, which exist by the time that a tool is called.
+// newTools returns the tools that agents get: the tools of the mode, and in any mode the ones that
+// read text outside the context and edit the core blocks. They ask the hooks for the scope, which
+// exist by the time that a tool is called.
 func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan) ([]tool.BaseTool, error) {
 	t := &toolkit.Config{
 		Scope: func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },

@@ -28,46 +28,42 @@ type Config = hooks.Config
 // Scope says on whose behalf an agent runs. It is [backends.Scope].
 type Scope = backends.Scope
 
-// WithScope returns a context whose runs remember for s. It is
-// [backends.WithScope].
+// WithScope returns a context whose runs use the memory of s. It is [backends.WithScope].
 func WithScope(ctx context.Context, s Scope) context.Context { return backends.WithScope(ctx, s) }
 
-// Incognito returns a context whose runs are not remembered: neither logged nor learnt from;
-// what is known is still found and shown. It is [backends.Incognito].
+// Incognito returns a context whose runs leave no trace: they are neither logged nor learnt from.
+// Memories are still found and shown. It is [backends.Incognito].
 func Incognito(ctx context.Context) context.Context { return backends.Incognito(ctx) }
 
-// Private returns a copy of a message that is not to be remembered. It is [hooks.Private].
+// Private returns a private copy of a message, which stays out of memory. It is [hooks.Private].
 func Private(m *schema.Message) *schema.Message { return hooks.Private(m) }
 
-// MemoryMiddleware is one backend in one mode, ready for Eino's agents. One value
-// serves any number of agents, users and goroutines: whose memory a run has is
-// looked up in each run.
+// MemoryMiddleware is one backend in one mode, ready for Eino's agents. One value serves any number
+// of agents, users and goroutines: it looks up the scope in each run.
 //
-// Its hooks attach it to what runs: [hooks.Hooks.AgentMiddleware] to an
-// adk.ChatModelAgent, and nothing else is needed; [hooks.Hooks.WrapRunner] to whatever
-// agent a runner runs; [hooks.Hooks.MessageModifier] and [hooks.Hooks.MessageRewriter] to
-// flow/agent/react; [hooks.Hooks.Prepare] and [hooks.Hooks.Finish] to a graph or a handler;
-// [hooks.Hooks.AsRetriever] and [hooks.Hooks.ToolMiddleware] to nodes of a graph. Used
-// together for one run they do the work once.
+// Its hooks attach it: [hooks.Hooks.AgentMiddleware] to an adk.ChatModelAgent, which needs no more;
+// [hooks.Hooks.WrapRunner] to whatever agent a runner runs; [hooks.Hooks.MessageModifier] and
+// [hooks.Hooks.MessageRewriter] to flow/agent/react; [hooks.Hooks.Prepare] and [hooks.Hooks.Finish]
+// to a graph or a handler; [hooks.Hooks.AsRetriever] and [hooks.Hooks.ToolMiddleware] to nodes of a
+// graph. Used together for one run they do the work once.
 type MemoryMiddleware struct {
 	*hooks.Hooks
 	backend backends.Backend
-	log     *working.Memory // nil where nothing is recorded
-	window  backends.Window // nil without Config.Window
+	log     *working.Memory // nil if turns are discarded
+	window  backends.Window // nil if Config.Window is
 
-	sessions   store.Sessions      // where turns are logged; nil: nowhere
-	reflection backends.Reflection // nil without Config.Reflect
+	sessions   store.Sessions      // the log of turns; nil: turns are discarded
+	reflection backends.Reflection // nil if Config.Reflect is
 
 	mu     sync.Mutex
 	places []backends.Place
 }
 
-// New returns a middleware. Where the mode records turns it starts the workers
-// that learn from them; [MemoryMiddleware.Close] stops them. ctx bounds New
-// alone.
+// New returns a middleware. If the mode records turns it starts the workers that learn from them;
+// [MemoryMiddleware.Close] stops them. ctx bounds New alone.
 //
-// It returns ErrInvalid for a configuration that cannot work, and the store's
-// errors where the log cannot be opened.
+// It returns ErrInvalid for a configuration that cannot work, and the store's errors if the log
+// fails to open.
 func New(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 	m, err := build(ctx, cfg)
 	if err != nil {
@@ -76,12 +72,10 @@ func New(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 	return m, nil
 }
 
-// WrapModel returns cm with every context that it is given made to fit the
-// window, or refused, and with the calls of memory tools that it prints made: for agents, beside
-// a middleware or without, and for graphs. With a
-// backend that is a [backends.ToolGuide], as reme's is, the tools that are offered to
-// the model are described with what is known of them: that is for every agent.
-// See [hooks.Hooks.WrapModel].
+// WrapModel returns cm with every context made to fit the window, or refused, and with its printed
+// calls of memory tools made. It serves agents, beside a middleware or alone, and graphs. If the
+// backend is a [backends.ToolGuide], as reme's is, the model reads the experience with each tool in
+// the tool's description; every agent needs WrapModel for that. See [hooks.Hooks.WrapModel].
 func (m *MemoryMiddleware) WrapModel(cm model.ToolCallingChatModel) model.ToolCallingChatModel {
 	cm = m.Hooks.WrapModel(cm)
 	if guide, ok := backends.As[backends.ToolGuide](m.backend); ok {
@@ -90,14 +84,14 @@ func (m *MemoryMiddleware) WrapModel(cm model.ToolCallingChatModel) model.ToolCa
 	return cm
 }
 
-// RecordOutcome reports to a backend that is a [backends.Judge], as reme's is, how a turn
-// went, so that the workspace learns from it: at once, in the caller's goroutine. Parts
-// of the scope that the request lacks come from the context and the configuration. The
-// turn is written to the log, and learnt from as turns are, before.
+// RecordOutcome reports how a turn went to a backend that is a [backends.Judge], as reme's is. The
+// workspace learns from it at once, in the caller's goroutine. Parts of the scope that the request
+// lacks come from the context and the configuration. Before that, the turn is written to the log,
+// and learnt from as turns are.
 //
-// Errors: ErrInvalid where the backend is no Judge or nothing is recorded, ErrNoScope
-// where no workspace is named, ErrNotFound for a turn that is not in the session, and
-// the backend's. The call may be repeated.
+// Errors: ErrInvalid if the backend is no Judge or turns are discarded, ErrNoScope if the scope
+// names no workspace, ErrNotFound if the session lacks the turn, and the backend's. The call may be
+// repeated.
 func (m *MemoryMiddleware) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
 	judge, ok := backends.As[backends.Judge](m.backend)
 	switch {
@@ -118,40 +112,40 @@ func (m *MemoryMiddleware) RecordOutcome(ctx context.Context, r *backends.Outcom
 	return judge.RecordOutcome(ctx, &asked)
 }
 
-// Backend returns the backend, for what the middleware does not do itself.
+// Backend returns the backend, for the calls that the middleware leaves to it.
 func (m *MemoryMiddleware) Backend() backends.Backend { return m.backend }
 
-// Window returns the working memory, nil without Config.Window. With a *window.Config there it is
-// a *window.Window, which lists, renames, forks and deletes sessions, and tells how full a
+// Window returns the working memory, or nil if Config.Window is nil. A *window.Config there makes
+// it a *window.Window, which lists, renames, forks and deletes sessions, and tells how full a
 // context is: mem.Window().(*window.Window).
 func (m *MemoryMiddleware) Window() backends.Window { return m.window }
 
-// Working returns the log of turns, for what the middleware does not do itself:
-// failures and their retry. It is nil where nothing is recorded.
+// Working returns the log of turns, for the calls that the middleware leaves to it: failures and
+// their retry. It is nil if turns are discarded.
 func (m *MemoryMiddleware) Working() *working.Memory { return m.log }
 
-// Reflection returns what tidies memory in the background, nil without Config.Reflect. With a
-// *reflection.Schedule there it is a *reflection.Background, by which a program drafts, applies
-// and undoes plans itself.
+// Reflection returns the part that tidies memory in the background, or nil if Config.Reflect is
+// nil. A *reflection.Schedule there makes it a *reflection.Background, by which a program drafts,
+// applies and undoes plans itself.
 func (m *MemoryMiddleware) Reflection() backends.Reflection { return m.reflection }
 
-// Forget erases everything of the person that the scope names: of a user what they said and
-// what was learnt from it, in every session, and in every workspace of the namespace; where
-// the scope names no user, of the agent or the workspace. The scope's session does not count:
-// for a part see ForgetPart. See [backends.Forgetter] for what is under way meanwhile.
+// Forget erases everything of the person that the scope names: a user's words and the memories
+// learnt from them, in every session, and in every workspace of the namespace. A scope that names
+// no user means the agent or the workspace. The scope's session is ignored: ForgetPart erases a
+// part. [backends.Forgetter] tells how work under way ends.
 func (m *MemoryMiddleware) Forget(ctx context.Context, s Scope) (*backends.Receipt, error) {
 	return m.ForgetPart(ctx, s, nil)
 }
 
-// ForgetsAlso names places beside the stores where something of people is kept: Forget and
-// ForgetPart erase it there, too. Package rest names its own.
+// ForgetsAlso names places beside the stores that keep data of people: Forget and ForgetPart erase
+// it there, too. Package rest names its own.
 func (m *MemoryMiddleware) ForgetsAlso(places ...backends.Place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.places = append(m.places, places...)
 }
 
-// forgetPlaces erases what is kept beside the stores.
+// forgetPlaces erases the data kept beside the stores.
 func (m *MemoryMiddleware) forgetPlaces(ctx context.Context, r *backends.ForgetRequest, gone *backends.Receipt) (failed error) {
 	m.mu.Lock()
 	places := slices.Clone(m.places)
@@ -165,8 +159,8 @@ func (m *MemoryMiddleware) forgetPlaces(ctx context.Context, r *backends.ForgetR
 	return failed
 }
 
-// ForgetPart erases a part of what a user said: a session, messages, or a time. Turns that
-// wait in this process are written to the log first.
+// ForgetPart erases a part of a user's words: a session, messages, or a time. It first writes the
+// turns that wait in this process to the log.
 func (m *MemoryMiddleware) ForgetPart(ctx context.Context, s Scope, part *backends.Part) (*backends.Receipt, error) {
 	f, ok := backends.As[backends.Forgetter](m.backend)
 	if !ok {
@@ -195,8 +189,8 @@ func (m *MemoryMiddleware) ForgetPart(ctx context.Context, s Scope, part *backen
 	return receipt, nil
 }
 
-// Rollback takes back what a session, messages or a source taught: see [backends.Rollbacker].
-// What waits to be learnt from is learnt from first.
+// Rollback takes back the memories that a session, messages or a source taught: see
+// [backends.Rollbacker]. It first learns from the turns that wait.
 func (m *MemoryMiddleware) Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error) {
 	b, ok := backends.As[backends.Rollbacker](m.backend)
 	if r == nil || !ok {
@@ -212,7 +206,7 @@ func (m *MemoryMiddleware) Rollback(ctx context.Context, r *backends.RollbackReq
 	return b.Rollback(ctx, r)
 }
 
-// forgetLog erases what a log that is not in the backend's store has.
+// forgetLog erases from a log outside the backend's store.
 func (m *MemoryMiddleware) forgetLog(ctx context.Context, s Scope, part *backends.Part) (*backends.Receipt, error) {
 	own, _ := backends.As[interface{ Sessions() store.Sessions }](m.backend)
 	if m.sessions == nil || own != nil && own.Sessions() == m.sessions {
@@ -233,9 +227,9 @@ func (m *MemoryMiddleware) forgetLog(ctx context.Context, s Scope, part *backend
 	return store.Forget(ctx, log, p, part)
 }
 
-// Export writes all that is held of the person that the scope names, their log and what was
-// learnt from it: see [store.Export]. Turns that wait in this process are written to the log
-// first. ErrInvalid where log and memories are in several stores.
+// Export writes all data of the person that the scope names, their log and the memories learnt from
+// it: see [store.Export]. It first writes the turns that wait in this process to the log. It
+// returns ErrInvalid if log and memories are in several stores.
 func (m *MemoryMiddleware) Export(ctx context.Context, s Scope, w io.Writer) (store.TransferCount, error) {
 	if m.log != nil && s.UserID+s.AgentID != "" { // a workspace has no turns
 		if err := m.log.Settle(ctx, s); err != nil {
@@ -249,10 +243,9 @@ func (m *MemoryMiddleware) Export(ctx context.Context, s Scope, w io.Writer) (st
 	return store.Export(ctx, db, p, w)
 }
 
-// Import reads what Export wrote of the person that the scope names, from whichever store: see
-// [store.Import]. Memories and messages are redacted and allowed as those that the
-// middleware writes itself, and nothing is learnt from them unless o.Learn asks for it. o
-// may be nil. Errors are also those of Export.
+// Import reads the output of Export for the person that the scope names, from whichever store: see
+// [store.Import]. Memories and messages pass the same redaction and admission as the middleware's
+// own. Only with o.Learn are they learnt from. o may be nil. Errors are also the ones of Export.
 func (m *MemoryMiddleware) Import(ctx context.Context, s Scope, r io.Reader, o *store.ImportOptions) (store.TransferCount, error) {
 	db, p, err := m.holding(s)
 	if err != nil {
@@ -274,7 +267,7 @@ func (m *MemoryMiddleware) Import(ctx context.Context, s Scope, r io.Reader, o *
 	return store.Import(ctx, db, p, r, o)
 }
 
-// admit asks the half of the backend that would have written an imported memory.
+// admit asks the half of the backend that owns the kind of an imported memory.
 func (m *MemoryMiddleware) admit(ctx context.Context, s Scope, p backends.Partition, x *store.Mutation, space *store.Embedding) error {
 	halves := backends.Parts(m.backend) // experience first
 	half := halves[len(halves)-1]
@@ -315,10 +308,9 @@ func (m *MemoryMiddleware) holding(s Scope) (store.Store, backends.Partition, er
 	return db, p, err
 }
 
-// Flush waits until every turn recorded so far is in the log and learnt from, and
-// every call of a tool stored, or has failed and was reported: then it returns the
-// failure, and the turn waits in the log. It ends with ctx, and after Close it returns
-// working.ErrClosed.
+// Flush waits until every turn recorded so far is in the log and learnt from, and every call of a
+// tool stored. A failure is reported and returned, and its turn waits in the log. It ends with ctx,
+// and after Close it returns working.ErrClosed.
 func (m *MemoryMiddleware) Flush(ctx context.Context) error {
 	var errs []error
 	if m.log != nil {
@@ -330,10 +322,10 @@ func (m *MemoryMiddleware) Flush(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close writes every recorded turn to the log and stops the workers. Turns that
-// were not learnt from yet stay in the log, for the next middleware on the same
-// store; call Flush before to wait for them. The backend and its store stay open:
-// close them after. Closing again returns what the first time did.
+// Close writes every recorded turn to the log and stops the workers. Turns that still wait to be
+// learnt from stay in the log, for the next middleware on the same store; Flush before Close waits
+// for them. The backend and its store stay open: close them after. A second Close returns the first
+// one's result.
 func (m *MemoryMiddleware) Close(ctx context.Context) error {
 	if m.log == nil {
 		return nil

@@ -1,15 +1,15 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package handler puts memory on agents of Eino 0.9 as one of their handlers. It is a module
-// of its own, since the handlers that it is written for do not exist in older releases:
+// Package handler puts memory on agents of Eino 0.9 as one of their handlers. It is a module of its
+// own, since Eino's older releases lack the handlers that it is written for:
 //
 //	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend})
 //	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 //		Handlers: []adk.ChatModelAgentMiddleware{handler.New(mem)},
 //	})
 //
-// # What each method does
+// # Methods
 //
 //	BeforeAgent               adds the memory tools, and the text that names them, to the agent
 //	BeforeModelRewriteState   finds the note, shows it to the model, and fits the window
@@ -20,20 +20,19 @@
 //
 // # Its place among handlers
 //
-// Put memory first: what was said is in the log before a handler behind it replaces that.
-// Behind one that summarises, the log lacks the results of tools that memory has not seen.
-// Beside one, set Config.Window or wrap the runner: a summary takes away the user's message,
-// by which a turn is known, so that without them the turn ends in the log where the summary
-// begins.
+// Put memory first: its log gets a message before a handler behind it replaces that. Behind a
+// handler that summarises, the log lacks the results of tools that were summarised before. Beside
+// one, set Config.Window or wrap the runner. A summary takes away the user's message, by which a
+// turn is known; in other set-ups the turn ends in the log where the summary begins.
 //
-// A result that a handler truncates as the tool returns is truncated in the log, too. What is
-// learnt from the call is the truncated result where memory is first, else the whole.
+// A result that a handler truncates as the tool returns is truncated in the log, too. Memory learns
+// from the truncated result if it is first, else from the whole.
 //
 // # Caveats
 //
-// Eino 0.10 changes the signature of BeforeAgent, and will need a version of its own. A run
-// that fails ends without AfterAgent: its turn stays open, as with
-// [hooks.Hooks.AgentMiddleware], which also says what holds for trees of agents.
+// Eino 0.10 changes the signature of BeforeAgent, and will need a version of its own. A run that
+// fails ends before AfterAgent: its turn stays open, as with [hooks.Hooks.AgentMiddleware], whose
+// comment covers trees of agents, too.
 //
 // [hooks.Hooks.AgentMiddleware]: https://pkg.go.dev/github.com/einomem/einomem/hooks#Hooks.AgentMiddleware
 package handler
@@ -49,7 +48,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// Memory is what a handler gives to agents: a *middleware.MemoryMiddleware, or the
+// Memory is the part of memory that agents get by a handler: a *middleware.MemoryMiddleware, or the
 // *hooks.Hooks in it.
 type Memory interface {
 	// AgentMiddleware returns tools, instruction and hooks, as older releases take them.
@@ -58,18 +57,18 @@ type Memory interface {
 	// Finish records the turn that messages end with.
 	Finish(ctx context.Context, messages []*schema.Message) error
 
-	// ModelWrapper returns what stands around the calls of a model.
+	// ModelWrapper returns the wrapping of a model's calls.
 	ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolInfo) model.BaseChatModel
 }
 
 // New returns a memory as one entry of adk.ChatModelAgentConfig.Handlers, or of
-// deep.Config.Handlers. It does what the memory's AgentMiddleware does as an entry of
-// Middlewares; use one of them. Beyond that, a turn that ends with a tool that returns
-// directly is finished, and learnt from at once.
+// deep.Config.Handlers. It does the work of the memory's AgentMiddleware as an entry of
+// Middlewares; use one of them. Beyond that, it finishes a turn that ends with a tool that returns
+// directly, which is learnt from at once.
 //
-// One handler may serve many agents and goroutines; whose memory a run has is looked up in
-// each run. An agent that lists it twice, or two memories that share the name of a tool or of
-// the note, fails its first run with backends.ErrInvalid.
+// One handler may serve many agents and goroutines: it looks up the scope in each run. An agent
+// that lists it twice, or two memories that share the name of a tool or of the note, fails its
+// first run with backends.ErrInvalid.
 func New(mem Memory) adk.ChatModelAgentMiddleware {
 	m := mem.AgentMiddleware()
 	return &handler{
@@ -89,7 +88,7 @@ func (f hook) on(ctx context.Context, s *adk.ChatModelAgentState) (context.Conte
 	return ctx, s, f(ctx, s)
 }
 
-// handler holds nothing of a run.
+// handler is free of a run's state.
 type handler struct {
 	*adk.BaseChatModelAgentMiddleware
 	memory        Memory
@@ -155,7 +154,7 @@ func (h *handler) WrapEnhancedStreamableToolCall(_ context.Context, next adk.Enh
 	return around(h.calls.EnhancedStreamable, next, t, enhanced), nil
 }
 
-// arguments are those of a call, as JSON and as its sort of tool takes them.
+// arguments converts the arguments of a call between JSON and the form of its sort of tool.
 type arguments[Arguments any] struct {
 	json func(Arguments) string
 	from func(json string) Arguments
@@ -169,8 +168,8 @@ var (
 	}
 )
 
-// around returns a call of a tool with a middleware of package compose around it, which may
-// be nil. Output is what that middleware has for results.
+// around returns a call of a tool with a middleware of package compose around it, which may be nil.
+// Output is that middleware's type of results.
 func around[
 	Call ~func(context.Context, Arguments, ...tool.Option) (Result, error),
 	Middleware ~func(Endpoint) Endpoint,

@@ -28,7 +28,7 @@ import (
 	"github.com/einomem/einomem/middleware"
 )
 
-// Story is a conversation over several sessions, with what the notes of its questions must be.
+// Story is a conversation over several sessions, with the wants of the notes of its questions.
 // [Parse] reads it, and [Story.Run] tells it to a memory, once: its time goes on with it.
 type Story struct {
 	Name string
@@ -46,15 +46,15 @@ type Story struct {
 type step struct {
 	line          int
 	role          schema.RoleType // empty: time passes
-	asks          bool            // the note is looked at
+	asks          bool            // the story looks at its note
 	speaker, text string
 	teaches       []lesson
-	wants         [][2]string // what the note must be: a word, and texts or a number
+	wants         [][2]string // the wants of the note: a word, and texts or a number
 	later         func(time.Time) time.Time
 }
 
-// lesson is an operation that a message teaches, and the fact that ends by it, or texts of
-// what is forgotten.
+// lesson is an operation that a message teaches, and the fact that ends by it, or texts of the
+// facts that it forgets.
 type lesson struct {
 	old       string
 	operation map[string]any
@@ -142,7 +142,7 @@ func (s *Story) set(at string) error {
 	return err
 }
 
-// teach adds what a line below a message teaches.
+// teach adds the lesson of a line below a message.
 func (s *step) teach(now, ends, forgotten, superseded string) {
 	l := lesson{old: ends + forgotten + superseded, operation: map[string]any{"op": "add"}}
 	for m := mark.FindStringSubmatch(now); m != nil; m = mark.FindStringSubmatch(now) {
@@ -160,7 +160,7 @@ func (s *step) teach(now, ends, forgotten, superseded string) {
 	s.teaches = append(s.teaches, l)
 }
 
-// Note is what a question was shown of memory.
+// Note is the note that a question was shown.
 type Note struct {
 	Line     int // of the question
 	Question string
@@ -185,12 +185,12 @@ func (s *Story) pass(later func(time.Time) time.Time) {
 }
 
 // Run tells the story to a memory, which goes by the story's time, and returns the notes of its
-// questions. Each message goes to the memory with those of its session before it, as chat
-// programs send them, and is learnt from before the next. The scope of ctx says whose memory
-// it is; its user defaults to "reader". The memory stays the caller's to close.
+// questions. Each message goes to the memory with the earlier ones of its session, as chat programs
+// send them, and is learnt from before the next. The scope of ctx says whose memory it is; its user
+// defaults to "reader". The memory stays the caller's to close.
 //
-// An error is one of learning, and names the line. A note that differs from the story has
-// that in Wrong.
+// An error comes from learning, and names the line. A note that differs from the story lists the
+// failed lines in Wrong.
 func (s *Story) Run(ctx context.Context, mem *middleware.MemoryMiddleware) (notes []Note, err error) {
 	scope, _ := backends.ScopeFrom(ctx)
 	scope = scope.Or(backends.Scope{UserID: "reader"})
@@ -238,7 +238,7 @@ func turn(ctx context.Context, mem *middleware.MemoryMiddleware, session []*sche
 // past matches the words of a note for a fact that held before, and a whole line of one that ended.
 var past = regexp.MustCompile(` ?\((?:before|until)\b[^)]*\)|（(?:之前|至)[^）]*）|.*(?: \((?:no longer holds|ended)|（已不再成立|日已结束).*`)
 
-// judge holds a note against what the story says of it.
+// judge checks a note against the wants of the story.
 func (s *Story) judge(asked *step, note string) Note {
 	n := Note{Line: asked.line, Question: asked.text, Text: note}
 	first := strings.Join(strings.SplitAfterN(note, "\n- ", 3)[:min(2, 1+strings.Count(note, "\n- "))], "")
@@ -258,9 +258,9 @@ func (s *Story) judge(asked *step, note string) Note {
 	return n
 }
 
-// Model returns the scripted model, for mem0.Config.Model: asked what new messages teach, it
-// answers what the story says below them. It knows the questions of package mem0 alone, in its
-// modes of one question. A story may be told to memory with another model; see NoModel.
+// Model returns the scripted model, for mem0.Config.Model: asked for the facts in new messages, it
+// answers with the lines below them in the story. It knows the questions of package mem0 alone, in
+// its modes of one question. A story may be told to memory with another model; see NoModel.
 func (s *Story) Model() model.BaseChatModel { return learner{s} }
 
 type learner struct{ *Story }
@@ -295,7 +295,7 @@ func (l learner) Generate(_ context.Context, in []*schema.Message, _ ...model.Op
 	return schema.AssistantMessage(string(answer), nil), err
 }
 
-// lessons are what a message of the story teaches. A long message is shown in parts.
+// lessons returns the lessons of a message of the story. A long message is shown in parts.
 func (l learner) lessons(said shown) []lesson {
 	for _, one := range l.steps {
 		if string(one.role) == said.Role && len(one.teaches) > 0 && strings.Contains(redact.Text(one.text), said.Text) {
@@ -305,8 +305,8 @@ func (l learner) lessons(said shown) []lesson {
 	return nil
 }
 
-// carryOut returns a lesson as operations. A model can only name a fact that it is shown: else
-// the text that takes its place is new.
+// carryOut returns a lesson as operations. A model can only name a fact that it is shown: else the
+// text that replaces it is new.
 func (l learner) carryOut(lesson lesson, said shown, known []shown) (all []map[string]any) {
 	op := maps.Clone(lesson.operation)
 	op["said_by"], op["messages"] = said.Role, []int{*said.N}
