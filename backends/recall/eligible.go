@@ -11,7 +11,7 @@ import (
 )
 
 // eligibility decides which memories a search may return at all. It comes before the ranking: a
-// memory that it excludes takes no place and sets no scale.
+// memory that it excludes has neither a place nor an influence on the scale.
 type eligibility struct {
 	request *backends.SearchRequest
 	match   func(*backends.Memory) bool

@@ -56,8 +56,8 @@ func EmbedText(m *backends.Memory) string {
 // than 16 KiB counts by its first and last 8 KiB, so that it fits the models. Without an embedder,
 // and for an empty list, all results are nil.
 //
-// Errors: ErrUnavailable when the embedder fails, takes longer than two minutes for 100 texts,
-// rests after five failures in a row, or returns another number of vectors than of texts;
+// Errors: ErrUnavailable when the embedder fails, or takes longer than two minutes for 100 texts;
+// the same when it rests after five failures in a row, or returns a wrong number of vectors;
 // ErrInvalid when it refuses a text, or a vector is zero or holds NaN or an infinity; ErrDimension
 // when its vectors differ in dimension.
 func (r *Ranker) Embed(ctx context.Context, texts []string) ([][]byte, *store.Embedding, error) {

@@ -30,8 +30,8 @@ func (r *Ranker) All(ctx context.Context, p backends.Partition) ([]*backends.Mem
 }
 
 // Lookup returns the memories of the partition for which Config.Keys returns at least one of the
-// keys, each once, under the terms of [Ranker.All] and in its order. Its time depends on their
-// number alone. It is ErrInvalid if Config.Keys is nil.
+// keys. Each appears once, under the terms of [Ranker.All] and in its order. Its time depends on
+// their number alone. It is ErrInvalid if Config.Keys is nil.
 func (r *Ranker) Lookup(ctx context.Context, p backends.Partition, keys ...string) ([]*backends.Memory, error) {
 	if r.config.Keys == nil {
 		return nil, fmt.Errorf("looking up memories: %w: Config.Keys is not set", backends.ErrInvalid)

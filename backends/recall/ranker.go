@@ -94,11 +94,11 @@ func (r *Ranker) Close() error {
 
 // Search returns the memories of partition p that answer the query, best first, as the package
 // comment describes. It searches p and ignores the Scope of q. A blank query, and one without a
-// match, find nothing.
+// match, have an empty answer.
 //
-// Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is NaN or infinite, a
-// diversity outside 0 to 1, a query that is not UTF-8, a filter that does not compile;
-// ErrUnavailable when the store fails. An embedder, a rewriter or a reranker may fail, take too
+// Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is NaN or infinite, or a
+// diversity outside 0 to 1; ErrInvalid for a query that is malformed UTF-8, and for a filter that
+// does not compile; ErrUnavailable when the store fails. An embedder, a rewriter or a reranker may fail, take too
 // long or rest, and stored vectors may be of another model (ErrDimension, see [Ranker.Reembed]).
 // Search answers all the same and reports them in Degraded of the [backends.SearchResponse].
 func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {

@@ -32,7 +32,7 @@ func askingOf(text string) asking {
 // talk counts who speaks in a partition.
 type talk struct {
 	speakers map[string]*speaker // by name
-	users    spoken              // messages in the role of users from speakers without a name
+	users    spoken              // messages in the role of users from unnamed speakers
 	answers  spoken              // the same in the role of assistants
 }
 
@@ -73,7 +73,7 @@ func (t *talk) count(a *analyzer, m *backends.Memory, length int32, n int) {
 	}
 }
 
-// namedIn returns the speaker whom a query names, or "" if the query names several or no speaker.
+// namedIn returns the speaker whom a query names, or "" unless the query names exactly one.
 func (x *index) namedIn(q *query) string {
 	found := ""
 	for name, s := range x.talk.speakers {

@@ -25,7 +25,7 @@ type Applied struct {
 	Done int    `json:"done"` // operations carried out; for Undo, restored memories
 	// Conflicts name the operations that were skipped because a memory changed meanwhile.
 	Conflicts []string `json:"conflicts,omitempty"`
-	Replayed  bool     `json:"replayed,omitempty"` // the plan was applied before, and the call did nothing
+	Replayed  bool     `json:"replayed,omitempty"` // the plan was applied before, and this call did not repeat it
 }
 
 const (
@@ -35,9 +35,9 @@ const (
 )
 
 // Apply carries a plan out, in one atomic write. If a memory changed since the draft it returns
-// ErrConflict and writes nothing. With partly it carries out the operations without such a memory.
+// ErrConflict and writes nothing. With partly it skips only the operations with such a memory.
 // Copies to a workspace come after that write: repeat a call that failed there. A plan is applied
-// once: a repeat does nothing.
+// once, however often Apply is called.
 func (r *Reflector) Apply(ctx context.Context, p *Plan, partly bool) (_ *Applied, err error) {
 	defer work.Recover("reflect", &err)
 	if p == nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // mark is a plan's note in a memory that it changes or adds, in its metadata under
-// backends.MetaReflect. It is written, forgotten and moved with the memory, so Undo needs no other
-// record.
+// backends.MetaReflect. It is written, forgotten and moved with the memory: Undo reads only these
+// marks.
 type mark struct {
 	Plan string           `json:"plan"`
 	Op   Op               `json:"op,omitempty"` // empty for the memory that replaced others

@@ -98,7 +98,7 @@ func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backe
 	if err != nil {
 		return total, 0, fmt.Errorf("reading the session: %w", err)
 	}
-	// This look needs no lease, and often the session is learnt already.
+	// This look saves the lease where the session is learnt already, as it often is.
 	if wait := m.pausing(s); wait > 0 && !early || !s.Pending() {
 		return total, wait, nil
 	}
@@ -201,7 +201,7 @@ func (r *run) rest(upto int64) *store.Retry {
 }
 
 // offer passes the batch to the backend, and renews the lease meanwhile. It reports the items
-// that were skipped or could not be stored.
+// that were skipped or whose write failed.
 func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*backends.AddResponse, error) {
 	resp := &backends.AddResponse{}
 	said := messages(b.entries)

@@ -59,8 +59,8 @@ func (b *batch) half() int {
 	return ends[len(ends)/2]
 }
 
-// messages returns the messages of entries without private ones and without markers of ended
-// turns. The placeholder of a private result stays with its call.
+// messages returns the messages of entries. It skips markers of ended turns and private messages;
+// the placeholder of a private result stays with its call.
 func messages(entries []store.Entry) []backends.Message {
 	out := make([]backends.Message, 0, len(entries))
 	called := map[string]bool{}

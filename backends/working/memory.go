@@ -25,9 +25,9 @@ var ErrClosed = errors.New("working memory is closed")
 
 // The stages of Config.OnError.
 const (
-	StageAppend      = "append"      // a recorded turn could not be written to the log
-	StageConsolidate = "consolidate" // a range of the log could not be learnt from
-	StageSweep       = "sweep"       // the sessions that other processes left could not be listed
+	StageAppend      = "append"      // writing a recorded turn to the log failed
+	StageConsolidate = "consolidate" // learning from a range of the log failed
+	StageSweep       = "sweep"       // listing the sessions that other processes left failed
 )
 
 // closeGrace is how long Close waits for cancelled work to end.
@@ -239,7 +239,7 @@ type Config struct {
 	Backend backends.Backend
 
 	// A session is consolidated once MaxTurns complete turns (default 8) or MaxTokens tokens
-	// (default 4000) are pending, or once it was idle for Idle (default 1 s). MaxTurns and
+	// (default 4000) are pending, or after an idle time of Idle (default 1 s). MaxTurns and
 	// MaxTokens also bound one call of the backend: a longer backlog is learnt in several calls,
 	// and a message larger than MaxTokens alone.
 	MaxTurns  int

@@ -171,7 +171,7 @@ func (m *Memory) put(ctx context.Context, e *entries, log []store.Entry) (*store
 
 // end ensures that the log has the end of the turn. Usually the turn's last entry marks it. If
 // the log had that entry before, the append left it as it was, and another entry with the mark
-// follows. s is the session after the write of the turn; nil: there was none.
+// follows. s is the session after the write of the turn; nil: the turn is still unwritten.
 func (m *Memory) end(ctx context.Context, e *entries, s *store.Session) error {
 	if s == nil {
 		var err error
@@ -393,8 +393,8 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	return nil
 }
 
-// TakeOpenTurn returns the turn that was saved under a checkpoint, and removes it; nil if there
-// is none.
+// TakeOpenTurn returns the turn that was saved under a checkpoint, and removes it. If the turn is
+// missing it returns nil.
 func (m *Memory) TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointID string) (*Turn, error) {
 	k, err := m.enterSession(s)
 	if err != nil {

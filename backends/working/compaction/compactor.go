@@ -176,7 +176,7 @@ type Summary struct {
 
 // Compact returns the context of r in a form that providers accept and that fits the budget.
 // Where it fits already, Compact only repairs calls and results of tools that do not belong
-// together; it stores nothing and asks no model. Private messages are never stored or
+// together; the archive and the models stay idle. Private messages are never stored or
 // summarised: before the steps run, the older ones lose their words.
 //
 // The error is an [*OverError] when all steps together are too little, and the error of ctx when

@@ -224,7 +224,7 @@ type call struct {
 }
 
 // lineOf returns a message as a line. Placeholders have the role "summary". Messages of the role
-// user that no user said have "context", so that the model takes no directives from them.
+// user from another author have "context", so that the model takes no directives from them.
 func lineOf(m *schema.Message) line {
 	if isDigest(m) {
 		return line{Role: "summary", Text: bodyOf(m)}

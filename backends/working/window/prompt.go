@@ -41,8 +41,8 @@ var phrasesIn = map[backends.Language]*phrases{
 
 // PromptRequest asks for a prompt.
 type PromptRequest struct {
-	// Scope says whose memories are searched, and names the session of the history. If it has no
-	// session, there is no history.
+	// Scope says whose memories are searched, and names the session of the history. Without a
+	// session the history is empty.
 	Scope backends.Scope
 	// Question is a message of the role user, with images or other parts. It stays unchanged.
 	// Required.

@@ -69,23 +69,23 @@ type Config struct {
 	// NoTools is for agents that lack grep_working_memory and read_working_memory: placeholders
 	// leave these names out, and Tools returns none.
 	NoTools bool
-	// Clock tells the age of an open turn, the end of a session for Expire, and the date in a
-	// prompt. Optional. Defaults to backends.SystemClock.
+	// Clock tells the age of an open turn, the end of a session for [Sessions.Expire], and the
+	// date in a prompt. Optional. Defaults to backends.SystemClock.
 	Clock backends.Clock
 
 	// OnFit gets every fitted context: how full it is, and the steps taken. It must return
 	// quickly, and be safe for concurrent use. Optional.
 	OnFit func(ctx context.Context, scope backends.Scope, r *compaction.Result)
-	// OnError gets failures that a context survived: a failed model, an archive that could not
-	// be written, a summary that could not be kept. stage is one of the Stage constants. Must be
-	// safe for concurrent use. Optional; log/slog's default logger gets them in any case.
+	// OnError gets failures that a context survived: of a model, of a write to an archive, of
+	// keeping a summary. stage is one of the Stage constants. Must be safe for concurrent use.
+	// Optional; log/slog's default logger gets them in any case.
 	OnError func(ctx context.Context, stage string, err error)
 }
 
 // The stages that Config.OnError gets.
 const (
 	StageCompact = "compact" // a step of the compaction failed
-	StageSummary = "summary" // a summary could not be kept with its session
+	StageSummary = "summary" // keeping a summary with its session failed
 )
 
 func (c *Config) withDefaults() (Config, error) {
@@ -147,8 +147,8 @@ func (w *Window) Usage(messages []*schema.Message) compaction.Usage {
 func (w *Window) Sessions() *Sessions { return &Sessions{&w.cfg} }
 
 // DeleteSession erases the scope's session: its log, its archives, its interrupted turns, and
-// its own core blocks. Memories learnt from it stay. If the scope has no session, it erases the
-// messages outside any session, which have no blocks. Deleting a missing session succeeds.
+// its own core blocks. Memories learnt from it stay. For a scope that lacks a session, it erases
+// the messages outside sessions; these have no blocks. Deleting a missing session succeeds.
 func (w *Window) DeleteSession(ctx context.Context, s backends.Scope) error {
 	return on(s, "deleting", func(k session.Key) error {
 		if w.cfg.Core != nil && k.ID != "" {
