@@ -13,6 +13,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
@@ -31,6 +32,7 @@ import (
 // after the embedding model changed ([backends.ErrDimension]).
 type Backend struct {
 	*manager
+	*learning
 	config *Config
 	keeper *keeper.Keeper
 	model  *ask.Model // nil if the configuration has none
@@ -48,6 +50,9 @@ type Backend struct {
 
 // manager has the methods of [backends.Manager], and Export, Import and Retain.
 type manager = keeper.Manager
+
+// learning is what task and tool memory share with the backend.
+type learning = learner.Holder
 
 // recorder has the methods of [backends.ToolRecorder]. It stores calls soon, in the background, and
 // writes guidelines anew once enough calls are new.

@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/reme/task"
@@ -159,14 +160,18 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 
 // buildKinds makes the kinds of memory over the keeper and the model that they share.
 func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
-	shared, limits := b.keeper.For(backends.PartitionWorkspace), ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens}
-	if b.task, err = task.New(c.Task, shared, b.model, limits, c.Limits.Prompt, c.Language); err != nil {
+	l := learner.Learner{
+		Keeper: b.keeper, Model: b.model, Limits: ask.Limits{Calls: c.Limits.Calls, Tokens: c.Limits.Tokens},
+		Prompt: c.Limits.Prompt, Language: c.Language, OnError: c.OnError,
+	}
+	b.learning = learner.Hold(l)
+	if b.task, err = task.New(c.Task, b); err != nil {
 		return err
 	}
-	if b.personal, err = newPersonal(c.Personal, b.keeper, b.model, limits, c.Limits.Prompt, c.Language); err != nil {
+	if b.personal, err = newPersonal(c.Personal, &l); err != nil {
 		return err
 	}
-	if b.tools, err = tool.New(c.Tools, shared, b.model, limits, c.Limits.Prompt, c.Language, c.OnError); err != nil {
+	if b.tools, err = tool.New(c.Tools, b); err != nil {
 		return err
 	}
 	b.recorder, b.stop = b.tools.NewRecorder(ctx)

@@ -14,6 +14,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/period"
@@ -94,17 +95,16 @@ type Personal struct {
 	engine   *reconcile.Engine
 }
 
-// newPersonal returns personal memory on a keeper. With a nil model it only stores statements.
-// prompt is how many tokens of messages one question shows.
-func newPersonal(c PersonalConfig, keep *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int, language backends.Language) (*Personal, error) {
+// newPersonal returns personal memory. Without a model it only stores statements.
+func newPersonal(c PersonalConfig, l *learner.Learner) (*Personal, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	p := &Personal{config: c, language: language, keep: keep}
+	p := &Personal{config: c, language: l.Language, keep: l.Keeper}
 	p.engine = reconcile.New(&reconcile.Config{
-		Name: "reme", Keeper: keep, Model: model, Limits: limits,
-		Kind: backends.KindPersonal, Author: "model", Language: language, Shown: c.MaxKnown, ShownTokens: prompt / 4, Room: prompt, Confirm: c.Confirm,
+		Name: "reme", Keeper: l.Keeper, Model: l.Model, Limits: l.Limits,
+		Kind: backends.KindPersonal, Author: "model", Language: l.Language, Shown: c.MaxKnown, ShownTokens: l.Prompt / 4, Room: l.Prompt, Confirm: c.Confirm,
 		UsersOnly: true, ByTime: true, Location: c.Location, Dates: period.Dates, Complete: p.complete,
 	})
 	return p, nil

@@ -19,7 +19,11 @@ import (
 
 // Period is a stretch of time that a text names: Text is its words, From and Until are its ends.
 // Sure says that the calendar alone decides.
-type Period = period.Period
+type Period struct {
+	Text        string
+	From, Until time.Time
+	Sure        bool
+}
 
 // PersonalRetrieveRequest asks for the facts about a person.
 type PersonalRetrieveRequest struct {
@@ -69,7 +73,10 @@ func (p *Personal) Retrieve(ctx context.Context, r *PersonalRetrieveRequest) (*P
 	if err != nil {
 		return nil, err
 	}
-	resp.Periods, resp.Degraded = q.periods, found.Degraded
+	for _, p := range q.periods {
+		resp.Periods = append(resp.Periods, Period(p))
+	}
+	resp.Degraded = found.Degraded
 	resp.Hits = p.rank(found.Hits, q)
 	more, err := p.ofTheTime(ctx, resp.Hits, q)
 	if err != nil {
@@ -84,7 +91,7 @@ func (p *Personal) Retrieve(ctx context.Context, r *PersonalRetrieveRequest) (*P
 type personalQuery struct {
 	backends.SearchRequest
 	partition backends.Partition
-	periods   []Period
+	periods   []period.Period
 }
 
 func (p *Personal) query(ctx context.Context, r *PersonalRetrieveRequest) (*personalQuery, error) {
@@ -159,17 +166,17 @@ func (p *Personal) ofTheTime(ctx context.Context, hits []backends.Hit, q *person
 }
 
 // inTime reports whether a memory was said in one of the periods, or is about one.
-func (p *Personal) inTime(m *backends.Memory, periods []Period) bool {
+func (p *Personal) inTime(m *backends.Memory, periods []period.Period) bool {
 	if len(periods) == 0 {
 		return false
 	}
 	event, timed := p.event(m)
-	return slices.ContainsFunc(periods, func(in Period) bool { return in.Contains(m.Observed) || timed && in.Overlaps(event) })
+	return slices.ContainsFunc(periods, func(in period.Period) bool { return in.Contains(m.Observed) || timed && in.Overlaps(event) })
 }
 
 // event returns the time of a memory's subject, if it says one. In ReMe's own libraries it is free
 // text.
-func (p *Personal) event(m *backends.Memory) (Period, bool) {
+func (p *Personal) event(m *backends.Memory) (period.Period, bool) {
 	for _, key := range []string{metaEvent, metaTimeInfo} {
 		said, _ := m.Metadata[key].(string)
 		if found := period.Find(said, m.Observed.In(p.config.Location)); len(found) > 0 {
@@ -177,10 +184,10 @@ func (p *Personal) event(m *backends.Memory) (Period, bool) {
 		}
 	}
 	if m.Valid.IsZero() {
-		return Period{}, false
+		return period.Period{}, false
 	}
 	since := m.Valid.In(p.config.Location)
-	return Period{From: since, Until: since.Add(time.Nanosecond)}, true
+	return period.Period{From: since, Until: since.Add(time.Nanosecond)}, true
 }
 
 // answer renders hits for a prompt, a line each.

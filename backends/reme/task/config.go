@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -96,18 +97,20 @@ type Memory struct {
 	answers  sync.Map                       // of failed requests: by workspace a copy of summary.answers
 }
 
-// New returns task memory over a keeper, as reme.New does. The model extracts, judges, decides
-// about near duplicates, reranks and rewrites. With a nil model trajectories teach nothing, and
-// only the same words make a duplicate. limits bound the cost of one request, prompt the tokens of
-// material that one prompt shows: longer material is divided, or shortened with a mark. Prompts and
-// answers are in language, which defaults to the material's. An unusable configuration is
-// ErrInvalid.
-func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int, language backends.Language) (*Memory, error) {
+// New returns task memory that learns with the keeper, the model and the limits of a backend, as
+// reme.New makes one. The model extracts, judges, decides about near duplicates, reranks and
+// rewrites. Without a model trajectories teach nothing, and only the same words make a duplicate.
+// An unusable configuration is ErrInvalid.
+func New(c Config, of backends.Backend) (*Memory, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{config: c, keeper: k, model: model, limits: limits, prompt: prompt, language: language}, nil
+	l, err := learner.Of(of)
+	if err != nil {
+		return nil, err
+	}
+	return &Memory{config: c, keeper: l.Keeper.For(backends.PartitionWorkspace), model: l.Model, limits: l.Limits, prompt: l.Prompt, language: l.Language}, nil
 }
 
 // The stages of a report, in the order in which they stand in it.

@@ -25,6 +25,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/test/testkit"
@@ -231,9 +232,17 @@ func open(t testing.TB, change ...func(*setup)) *world {
 		m, err = ask.New(&ask.Config{Name: "test", Model: s.model})
 		require.NoError(t, err)
 	}
-	w.Memory, err = New(s.Config, k, m, s.Limits, s.PromptTokens, s.Language)
+	w.Memory, err = New(s.Config, learning(learner.Learner{Keeper: k, Model: m, Limits: s.Limits, Prompt: s.PromptTokens, Language: s.Language}))
 	require.NoError(t, err)
 	return w
+}
+
+// learning returns a backend for New.
+func learning(l learner.Learner) backends.Backend {
+	return struct {
+		backends.Backend
+		*learner.Holder
+	}{Holder: learner.Hold(l)}
 }
 
 func on(st store.Store) func(*setup)             { return func(s *setup) { s.store = st } }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/internal/text"
@@ -173,7 +174,7 @@ func TestSummarizeRefusesWhatCannotBeMeant(t *testing.T) {
 }
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {
-	k := open(t).keeper
+	k := learning(learner.Learner{Keeper: open(t).keeper, Prompt: 12_000})
 	for name, change := range map[string]func(*Config){
 		"duplicate": func(c *Config) { c.Duplicate = 1.5 }, "words": func(c *Config) { c.DuplicateWords = -1 },
 		"quality":   func(c *Config) { c.MinQuality = 1.1 },
@@ -181,10 +182,10 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 	} {
 		var c Config
 		change(&c)
-		_, err := New(c, k, nil, ask.Limits{}, 12_000, "")
+		_, err := New(c, k)
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
 	}
-	_, err := New(Config{}, k, nil, ask.Limits{}, 12_000, "")
+	_, err := New(Config{}, k)
 	require.NoError(t, err)
 }
 

@@ -47,6 +47,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/work"
@@ -112,23 +113,27 @@ type Memory struct {
 	backoff  time.Duration // pause of a recorder after a failed write, doubled each time up to maxBackoff
 }
 
-// New returns a memory of tools, as reme.New does. The keeper keeps guidelines, and its store the
-// calls. Its Redact runs on every text before the table of package redact does. The model writes
-// guidelines; it may be nil. limits bound the cost of one request, prompt the tokens of calls that
-// one prompt shows. Prompts and statistics are in language, which defaults to the calls' own. An
-// unusable configuration is ErrInvalid.
+// New returns tool memory that learns with the keeper, the model and the limits of a backend, as
+// reme.New makes one. The keeper's Redact runs on every text before the table of package redact
+// does. Without a model calls are counted, and guidelines stay unwritten. An unusable
+// configuration is ErrInvalid.
 //
-// onError, which may be nil, reports errors beside a call: calls that a recorder lost, as a
-// [*LostError], or cannot store for now, guidelines that it could not write, and descriptions that
-// GuideTools could not look up. It must be safe for concurrent use.
-func New(c Config, k *keeper.Keeper, model *ask.Model, limits ask.Limits, prompt int, language backends.Language, onError func(context.Context, error)) (*Memory, error) {
+// The backend's OnError gets errors beside a call: calls that a recorder lost, as a [*LostError],
+// or cannot store for now, guidelines that it could not write, and descriptions that GuideTools
+// could not look up.
+func New(c Config, of backends.Backend) (*Memory, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	l, err := learner.Of(of)
+	if err != nil {
+		return nil, err
+	}
+	onError := l.OnError
 	config.Default(&onError, func(context.Context, error) {})
 	return &Memory{
-		cfg: c, keeper: k, model: model, limits: limits, prompt: prompt, language: language, onError: onError,
+		cfg: c, keeper: l.Keeper.For(backends.PartitionWorkspace), model: l.Model, limits: l.Limits, prompt: l.Prompt, language: l.Language, onError: onError,
 		queue: 1 << 10, backoff: 200 * time.Millisecond,
 	}, nil
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/test/testkit"
@@ -92,7 +93,7 @@ func newRig(t testing.TB, m model.BaseChatModel, options ...func(*rig, *Config))
 			r.errs = append(r.errs, err)
 		}
 	}
-	r.Memory, err = New(*c, k, asked, r.limits, r.prompt, r.lang, r.report)
+	r.Memory, err = New(*c, learning(learner.Learner{Keeper: k, Model: asked, Limits: r.limits, Prompt: r.prompt, Language: r.lang, OnError: r.report}))
 	require.NoError(t, err)
 	r.queue, r.backoff = cmp.Or(r.size, r.queue), cmp.Or(r.pause, r.backoff)
 	return r
@@ -411,10 +412,10 @@ func TestAWorkspaceAndARequestAreRequired(t *testing.T) {
 	for _, c := range []Config{
 		{Window: -1}, {Keep: -1}, {History: 10_001}, {Keep: 20 * 366 * 24 * time.Hour},
 	} {
-		_, err := New(c, r.keeper, nil, ask.Limits{}, 12_000, "", nil)
+		_, err := New(c, learning(learner.Learner{Keeper: r.keeper, Prompt: 12_000}))
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
-	m, err := New(Config{}, r.keeper, nil, ask.Limits{}, 12_000, "", nil)
+	m, err := New(Config{}, learning(learner.Learner{Keeper: r.keeper, Prompt: 12_000}))
 	require.NoError(t, err)
 	assert.NotPanics(t, func() { m.notify(ctx, errDown) })
 }
@@ -625,4 +626,12 @@ func TestAMemoryKnowsWhatAListWould(t *testing.T) {
 			require.Equal(rt, covered[name] > 0, got.Guideline != "")
 		}
 	})
+}
+
+// learning returns a backend for New.
+func learning(l learner.Learner) backends.Backend {
+	return struct {
+		backends.Backend
+		*learner.Holder
+	}{Holder: learner.Hold(l)}
 }
