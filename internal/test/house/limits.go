@@ -15,17 +15,17 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 47_480, 36_000},
+	{"product lines", 47_530, 36_000},
 	{"lines linked by middleware", 13_560, 14_500},
 	{"lines linked by the README's program", 26_600, 21_500},
 	{"public packages", 32, 25},
 	{"exported names", 936, 620},
 	{"settings", 301, 200},
 	{"configs", 30, 24},
-	{"internal types in exported signatures", 8, 0},
-	{"negations, % of comment lines", 10.8, 10},
-	{"inversions, % of comment lines", 0.62, 0.3},
-	{"openings, % of comment lines", 0.48, 0.2},
+	{"internal types in exported signatures", 0, 0},
+	{"negations, % of comment lines", 9, 10},
+	{"inversions, % of comment lines", 0.3, 0.3},
+	{"openings, % of comment lines", 0.2, 0.2},
 	{"helpers, % of test lines", 26.4, 20},
 	{"files in a warm note", 85, 45},
 	{"files from a turn to a fact", 91, 60},
