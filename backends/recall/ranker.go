@@ -98,9 +98,10 @@ func (r *Ranker) Close() error {
 //
 // Errors: ErrInvalid for a TopK below 0 or above 1000, a threshold that is NaN or infinite, or a
 // diversity outside 0 to 1; ErrInvalid for a query that is malformed UTF-8, and for a filter that
-// does not compile; ErrUnavailable when the store fails. An embedder, a rewriter or a reranker may fail, take too
-// long or rest, and stored vectors may be of another model (ErrDimension, see [Ranker.Reembed]).
-// Search answers all the same and reports them in Degraded of the [backends.SearchResponse].
+// does not compile; ErrUnavailable when the store fails. An embedder, a rewriter or a reranker may
+// fail, take too long or rest, and stored vectors may be of another model (ErrDimension, see
+// [Ranker.Reembed]). Search answers all the same and reports them in Degraded of the
+// [backends.SearchResponse].
 func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.SearchRequest) (*backends.SearchResponse, error) {
 	query, err := r.parse(q)
 	if err != nil {

@@ -53,10 +53,10 @@
 //
 // # Applying and undoing
 //
-// Apply writes all of a plan or nothing. If a memory changed since the draft it returns ErrConflict,
-// or with partly skips the operations that name such a memory. The version and the content of a
-// memory decide, counts of uses aside. A plan may be edited and kept as JSON in between. It is
-// applied once.
+// Apply writes all of a plan or nothing. If a memory changed since the draft it returns
+// ErrConflict, or with partly skips the operations that name such a memory. The version and the
+// content of a memory decide, counts of uses aside. A plan may be edited and kept as JSON in
+// between. It is applied once.
 //
 // Everything is kept: a merged or superseded memory names its successor, and History shows it.
 // Every memory that a plan changed has its former state in its metadata ([backends.MetaReflect]).
@@ -68,17 +68,17 @@
 // With middleware.Config.Reflect a [Schedule] does it by itself: after 20 turns about a person or a
 // workspace, an hour after the last. It works on the changes since the last time, within a budget
 // of calls and tokens a day. It stores the number of turns, the spending, and the working process
-// (for 15 minutes at most) with the memories. So many processes do the work of one.
-// Schedule.Review sees each plan before Apply. A program that ends within the hour stores its turns, and leaves the
+// (for 15 minutes at most) with the memories. So many processes do the work of one. Schedule.Review
+// sees each plan before Apply. A program that ends within the hour stores its turns, and leaves the
 // work to one that stays, or to Draft and Apply by hand.
 //
 // # Sources and limits
 //
 // Letta's sleep-time agents, MIRIX's dreams, Generative Agents' reflection, MemoryOS's promotion
 // and A-Mem's evolution are these rules under other names. The rule of promotion is MemoryOS's
-// heat: visits + length + recency. Some ideas are left out: A-Mem's links and Zep's walks over them, which
-// brought 0.0 to 0.4 points of recall on LoCoMo; MIRIX's six managers, whose work one call does;
-// parametric and activation memory (MemoryLLM, MemOS), which live inside a model. One point of the
-// latter remains: the memory in a prompt stays the same bytes while it does not change, so that a
-// provider's cache holds it.
+// heat: visits + length + recency. Some ideas are left out: A-Mem's links and Zep's walks over
+// them, which brought 0.0 to 0.4 points of recall on LoCoMo; MIRIX's six managers, whose work one
+// call does; parametric and activation memory (MemoryLLM, MemOS), which live inside a model. One
+// point of the latter remains: the memory in a prompt stays the same bytes while it does not
+// change, so that a provider's cache holds it.
 package reflection

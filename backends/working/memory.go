@@ -238,8 +238,8 @@ type Config struct {
 	// Backend learns from the log. Required. It stays open when the Memory is closed.
 	Backend backends.Backend
 
-	// A session is consolidated once MaxTurns complete turns (default 8) or MaxTokens tokens
-	// (default 4000) are pending, or after an idle time of Idle (default 1 s). MaxTurns and
+	// A session is consolidated once it has MaxTurns pending turns (default 8), MaxTokens
+	// pending tokens (default 4000), or no new turn for Idle (default 1 s). MaxTurns and
 	// MaxTokens also bound one call of the backend: a longer backlog is learnt in several calls,
 	// and a message larger than MaxTokens alone.
 	MaxTurns  int

@@ -1,8 +1,8 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package compaction makes the context of a long task fit a model's window, and keeps every word
-// of it in an archive.
+// Package compaction makes the context of a long task fit a model's window, and keeps the
+// originals in an archive.
 //
 //	compactor, err := compaction.New(&compaction.Config{Budget: compaction.Budget{Window: 128_000}})
 //	…
