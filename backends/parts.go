@@ -30,7 +30,7 @@ type Window interface {
 type Reflection interface {
 	// After tells that a turn of the scope ended. It returns at once.
 	After(s Scope)
-	// Close ends the work under way, with no operation half done.
+	// Close ends the work under way; every operation ends whole.
 	Close(ctx context.Context) error
 }
 
@@ -44,10 +44,10 @@ type Profile interface {
 type ToolSetup struct {
 	Scope   func(ctx context.Context) (Scope, error)           // Returns the scope of a call. Required.
 	Begin   func(ctx context.Context, s Scope) context.Context // Returns the context for the writes of a call, as store.Begin does. Optional.
-	Private func(ctx context.Context) bool                     // Reports a turn that must not be remembered. Optional. Defaults to IsIncognito.
+	Private func(ctx context.Context) bool                     // Reports a turn that memory must not keep. Optional. Defaults to IsIncognito.
 	Confirm Confirm                                            // Asked before a tool changes memory. Optional.
 	OnError func(ctx context.Context, stage string, err error) // Gets failures, under the tool's name. Optional.
 
 	Language Language      // Of descriptions and results. Optional. Defaults to English.
-	Timeout  time.Duration // Of a call that asks neither Confirm nor a model. Optional. Defaults to 10 s; below 0 none.
+	Timeout  time.Duration // Of a call that asks neither Confirm nor a model. Optional. Defaults to 10 s; unlimited below 0.
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// maxAdded is how many bytes one add_memory may note down.
+// maxAdded is the most bytes that one add_memory may note down.
 const maxAdded = 64 << 10
 
 type addArguments struct {
@@ -27,8 +27,8 @@ type addArguments struct {
 	Content  agenttool.List `json:"content" jsonschema:"required"`
 }
 
-// add has the backend learn from what the agent writes down: each entry is a message of its
-// own, said by the agent.
+// add has the backend learn from the agent's notes: each entry is a message of its own, said by the
+// agent.
 func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (string, error) {
 	if size := len(strings.Join(a.Content, "")); size > maxAdded {
 		return "", agenttool.Refusef(k.text.tooLong, size, maxAdded)
@@ -51,9 +51,9 @@ func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (s
 	return k.showItems(ctx, resp.Items)
 }
 
-// showItems returns a line for the outcome of each item, but of episodes beside other
-// items: they are the content itself, which the model knows. Nothing stored and nothing
-// known is an error.
+// showItems returns a line for the outcome of each item. It drops episodes beside other items: they
+// are the content itself, which the model knows. It returns an error if all items failed, or if
+// there is none.
 func (k *kit) showItems(ctx context.Context, items []backends.Item) (string, error) {
 	echo := func(it backends.Item) bool {
 		return it.Memory.Kind == backends.KindEpisode && it.Outcome != backends.OutcomeFailed
@@ -139,14 +139,14 @@ func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArgumen
 	return fmt.Sprintf(k.text.deleted, shown), nil
 }
 
-// maxForgotten is how many memories one call may erase.
+// maxForgotten is the most memories that one call may erase.
 const maxForgotten = 20
 
 type forgetArguments struct {
 	IDs agenttool.List `json:"ids" jsonschema:"required"`
 }
 
-// forget erases memories and what was said with them. One that went with another is no error.
+// forget erases memories and the words behind them. It skips one that went with another.
 func (k *kit) forget(ctx context.Context, scope backends.Scope, a *forgetArguments) (string, error) {
 	if len(a.IDs) > maxForgotten {
 		return "", agenttool.Refusef(k.text.tooMany, len(a.IDs), maxForgotten)
@@ -180,8 +180,8 @@ func (k *kit) forget(ctx context.Context, scope backends.Scope, a *forgetArgumen
 	return fmt.Sprintf(k.text.forgotten, len(c.Delete)), nil
 }
 
-// allowed returns the id of the memory that is shown under one. It asks Config.Confirm, if there
-// is one, whether a tool may change it so, or delete it if change is nil, and returns the
+// allowed returns the id of the memory that bullets show under another. It asks Config.Confirm, if
+// set, whether the tool may change the memory so, or delete it if change is nil. It returns the
 // version that it asked about, else 0.
 func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, shown string, change *backends.UpdateRequest) (id string, version int64, err error) {
 	if id, err = k.idOf(ctx, scope, bare(shown)); err != nil || k.Confirm == nil {
@@ -210,8 +210,8 @@ func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, sh
 	return id, m.Version, nil
 }
 
-// idOf returns the whole id of the memory for which bullets show a part of it. Where several
-// memories have it, the error names them; where none has, it is taken as it is.
+// idOf returns the whole id of the memory for which bullets show a part of it. If several memories
+// have that part, the error names them; an unknown id is returned as it is.
 func (k *kit) idOf(ctx context.Context, scope backends.Scope, shown string) (string, error) {
 	if !note.IsShort(shown) {
 		return shown, nil
@@ -236,7 +236,7 @@ func (k *kit) idOf(ctx context.Context, scope backends.Scope, shown string) (str
 	return ids[0], nil
 }
 
-// bare returns an id without the brackets that were copied from a bullet with it.
+// bare returns an id freed of the brackets that were copied from a bullet with it.
 func bare(id string) string {
 	s := strings.TrimSpace(id)
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {

@@ -21,7 +21,7 @@ import (
 
 const (
 	maxMemoryRunes   = 2000 // of one memory in a result
-	maxKeywords      = 16   // of one call; further ones are left out, and the result says so
+	maxKeywords      = 16   // of one call; further ones are left out, and the result counts them
 	parallelSearches = 4    // keywords of one call that are searched for at a time
 )
 
@@ -58,8 +58,8 @@ func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArgumen
 	return k.showFound(ctx, scope, slices.Concat(found...), errs, len(a.Keywords)-len(keywords))
 }
 
-// searchFor searches for one keyword, for no longer than ctx lasts even of a backend
-// that does not heed it. An id in brackets finds that memory, whole.
+// searchFor searches for one keyword. It ends with ctx, even if the backend ignores that. An id in
+// brackets finds that memory, whole.
 func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword string, limit int) ([]backends.Hit, error) {
 	if id := bare(keyword); k.manager != nil && id != strings.TrimSpace(keyword) {
 		if m, err := k.whole(ctx, scope, id); !errors.Is(err, backends.ErrNotFound) {
@@ -79,7 +79,7 @@ func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword strin
 	return resp.Hits, nil
 }
 
-// whole returns the memory that is shown under an id, which may hold no more since it was.
+// whole returns the memory that bullets show under an id, even one that ended since.
 func (k *kit) whole(ctx context.Context, scope backends.Scope, shown string) ([]backends.Hit, error) {
 	id, err := k.idOf(ctx, scope, shown)
 	if err != nil {
@@ -92,9 +92,8 @@ func (k *kit) whole(ctx context.Context, scope backends.Scope, shown string) ([]
 	return []backends.Hit{{Memory: *m, Ended: m.Invalidated}}, nil
 }
 
-// showFound returns what the model reads of what all keywords found. It is an error
-// only if none of them brought an answer; a keyword that failed beside others is named
-// below their hits.
+// showFound returns the hits of all keywords in the form that the model reads. It returns an error
+// only if all of them failed; a keyword that failed beside others is named below their hits.
 func (k *kit) showFound(ctx context.Context, scope backends.Scope, hits []backends.Hit, errs []error, left int) (string, error) {
 	err := errors.Join(errs...)
 	if !slices.Contains(errs, nil) {
@@ -124,8 +123,8 @@ func distinct(hits []backends.Hit) []backends.Hit {
 	})
 }
 
-// bullets shows hits, a line each, while they fit, and says how many did not. Those shown
-// count as used.
+// bullets shows hits, a line each, while they fit, and counts the rest. The shown ones count as
+// used.
 func (k *kit) bullets(ctx context.Context, scope backends.Scope, hits []backends.Hit) []string {
 	var lines []string
 	size, limit := 0, maxMemoryRunes

@@ -13,23 +13,24 @@
 //		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{Tools: tools}},
 //	})
 //
-// Programs that use package middleware need not call this one: there the mode decides
-// whether an agent gets tools.
+// Package middleware makes these tools for the programs that use it: there the mode decides whether
+// an agent gets them.
 //
 // # The tools
 //
-// search_memory(keywords, limit) runs one search
-// for each keyword, several at a time, and shows what they found once each, in the
-// order of the keywords, as "- [id] text (said day)". Where one keyword fails, what the
-// others found is shown all the same, with the failure below it.
-// add_memory(thinking, content) notes something down. The thinking is never stored: it
-// is there because models choose better what to note when they say why. Each entry of the content goes to the backend as a message
-// of the assistant, with [backends.AuthorAgent] as the author, and becomes a memory of its
-// own. What the backend knows already is not stored twice, and more than 64 KiB is refused,
-// which is what read_working_memory returns at most: a memory is a few sentences. update_memory(id, content) and
-// delete_memory(id) are off unless asked for, and need a backend that is a
-// [backends.Manager]. So is forget_memory(ids), which erases facts and what was said, with the
-// words of their turns: see [backends.DeleteRequest].
+// search_memory(keywords, limit) runs one search for each keyword, several at a time, and shows
+// each memory found once, in the order of the keywords, as "- [id] text (said day)". If one keyword
+// fails, the hits of the others are shown all the same, with the failure below them.
+//
+// add_memory(thinking, content) notes something down. The thinking stays unstored: models choose
+// better notes when they say why. Each entry of the content goes to the backend as a message of the
+// assistant, with [backends.AuthorAgent] as the author, and becomes a memory of its own. A memory
+// that the backend knows already is stored once. More than 64 KiB is refused, the most that
+// read_working_memory returns: a memory is a few sentences.
+//
+// update_memory(id, content) and delete_memory(id) are off unless asked for, and need a backend
+// that is a [backends.Manager]. So is forget_memory(ids), which erases facts and the words of the
+// turns behind them: see [backends.DeleteRequest].
 //
 // The tools of working memory come with package window: see archive.Archives.Tools and
 // core.Blocks.Tools.
@@ -37,22 +38,20 @@
 // Config.ToolNames gives the tools of long-term memory other names, in all that a model
 // reads of them.
 //
-// A call that an interrupted run repeats after its resumption changes nothing twice.
+// An interrupted run repeats a call after its resumption; the second call changes nothing.
 // Config.Confirm may interrupt a call, and is asked again then.
 //
 // # Whose memory
 //
-// A tool knows no user. The scope is looked up with Config.Scope at each call and
-// nowhere else: arguments that name a user, an agent or a partition are ignored, and
-// an id of another partition is not found. One set of tools serves any number of
-// agents, users and goroutines.
+// A tool keeps no user. Each call looks up the scope with Config.Scope, and there alone. It
+// ignores arguments that name a user, an agent or a partition, and an id of another partition
+// counts as unknown. One set of tools serves any number of agents, users and goroutines.
 //
 // # Failure
 //
-// In Eino an error of a tool ends the agent's run. So every error, also that of
-// arguments which are no JSON, becomes text that says what the model can do about
-// it, and failures of memory go to Config.OnError. A cancelled context alone stays an
-// error.
+// In Eino an error of a tool ends the agent's run. So every error, of unreadable arguments too,
+// becomes text that says how the model can go on, and failures of memory go to Config.OnError. A
+// cancelled context alone stays an error.
 package toolkit
 
 import (
@@ -72,7 +71,7 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// The tools' own names. Config.ToolNames may give those of long-term memory others.
+// The tools' own names. Config.ToolNames may give the tools of long-term memory others.
 const (
 	SearchMemory = "search_memory"
 	AddMemory    = "add_memory"
@@ -94,56 +93,53 @@ type Config struct {
 	// Scope says on whose behalf a call is made. It runs at each call, with the
 	// call's context, and must be safe for concurrent use. Required.
 	Scope func(ctx context.Context) (backends.Scope, error)
-	// Turn returns the id of the turn in which a call is made, which what add_memory notes down
-	// comes from. Optional. Defaults to none.
+	// Turn returns the id of the turn in which a call is made, for the origin of add_memory's
+	// notes. Optional. Defaults to an empty id.
 	Turn func(ctx context.Context) string
 	// Zone returns the zone of the days that a call shows. Optional. Defaults to time.UTC.
 	Zone func(ctx context.Context) *time.Location
-	// Begin returns the context for what a call writes, such as [store.Begin] does. Optional.
+	// Begin returns the context for the writes of a call, as [store.Begin] does. Optional.
 	Begin func(ctx context.Context, s backends.Scope) context.Context
 
-	// Search answers search_memory. Optional. Defaults to the Backend's; a middleware passes
-	// its own, which knows what is not learnt yet, and leaves out what does not fit.
+	// Search answers search_memory. Optional. Defaults to the Backend's; a middleware passes its
+	// own, which covers turns that wait to be learnt from, and leaves out poor hits.
 	Search func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
 
-	Limit  int  // Optional. The limit of search_memory when the model gives none. Defaults to 10; 1 to MaxLimit.
+	Limit  int  // Optional. The limit of a search_memory that lacks one. Defaults to 10; 1 to MaxLimit.
 	Update bool // Optional. Also update_memory. Needs a Backend that is a backends.Manager.
 	Delete bool // Optional. Also delete_memory. Needs a Backend that is a backends.Manager.
 	Forget bool // Optional. Also forget_memory. Needs a Backend that is a backends.Manager.
 
-	// ToolNames has other names for the tools of Backend, by their own, such as
-	// SearchMemory: "recall".
-	// Schemas, texts and the stages of OnError have them. A name is of 1 to 64 letters,
-	// digits, "_" and "-", as models' interfaces take it, and no two tools share one.
-	// Optional.
+	// ToolNames has other names for the tools of Backend, by their own, such as SearchMemory:
+	// "recall". Schemas, texts and the stages of OnError have them. A name has 1 to 64 letters,
+	// digits, "_" and "-", as models' interfaces take it, and belongs to one tool alone. Optional.
 	ToolNames map[string]string
 
-	// Private reports whether nothing of a call is to be remembered: then add_memory and
-	// update_memory refuse it. It must be safe for concurrent use.
-	// Optional. Defaults to backends.IsIncognito.
+	// Private reports whether a call is private: then add_memory and update_memory refuse it. It
+	// must be safe for concurrent use. Optional. Defaults to backends.IsIncognito.
 	Private func(ctx context.Context) bool
-	// Confirm is asked before a tool changes or deletes what is known, as is what an
-	// add_memory supersedes: see [backends.Confirm]. If it says no, nothing is changed, and the
-	// model reads that the user declined. Optional. Without it tools change at once.
+	// Confirm is asked before a tool changes or deletes a memory, or supersedes one by add_memory:
+	// see [backends.Confirm]. If it declines, memory stays as it is, and the model reads that the
+	// user declined. Optional. Defaults to nil: tools change at once.
 	Confirm backends.Confirm
 
-	Language backends.Language // Optional. Of descriptions and fixed texts. Defaults to backends.LanguageAuto, which is English here: an agent reads its tools once, before anything was said.
-	Timeout  time.Duration     // Optional. Of one call, but of add_memory, which may ask a model, and of one that asks Confirm. Defaults to 10 s; below 0 none.
+	Language backends.Language // Optional. Of descriptions and fixed texts. Defaults to backends.LanguageAuto, which is English here: an agent reads its tools once, before the user speaks.
+	Timeout  time.Duration     // Optional. Of one call. add_memory, which may ask a model, and a call that asks Confirm are exempt. Defaults to 10 s; unlimited below 0.
 
-	// OnError is called with every failure of the backend or the scope; stage is the name that the tool has. What a model got wrong, such as an id
-	// that it made up, is no failure. Must be safe for concurrent use. Optional. Failures
-	// are logged by slog in any case.
+	// OnError is called with every failure of the backend or the scope; stage is the name that the
+	// tool has. A model's own mistake, such as an id that it made up, goes unreported. Must be safe
+	// for concurrent use. Optional. Failures are logged by slog in any case.
 	OnError func(ctx context.Context, stage string, err error)
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 }
 
-// New returns the tools of the configuration, in the order of the constants. The slice has no
-// spare capacity, so that appending to it never writes into another agent's tools.
+// New returns the tools of the configuration, in the order of the constants. The slice is clipped,
+// so that a program that appends to it leaves other agents' tools alone.
 //
-// It returns ErrInvalid for a configuration without a backend or a scope, with a limit out of
-// range or an unknown language, or one that asks for a tool that the backend cannot serve.
+// It returns ErrInvalid if the backend or the scope is missing, the limit is out of range, the
+// language is unknown, or the backend cannot serve a tool that is asked for.
 func New(_ context.Context, cfg *Config) ([]tool.BaseTool, error) {
 	k, err := newKit(cfg)
 	if err != nil {
@@ -157,12 +153,12 @@ func New(_ context.Context, cfg *Config) ([]tool.BaseTool, error) {
 	return tools, nil
 }
 
-// kit is what the tools of one New share. Once they are made it is immutable.
+// kit is shared by the tools of one New. Once they are made it is immutable.
 type kit struct {
 	Config
 	kit     agenttool.Kit
 	text    *phrases
-	manager backends.Manager // nil if the backend is none
+	manager backends.Manager // nil if the backend is another type
 }
 
 func newKit(cfg *Config) (*kit, error) {
@@ -199,8 +195,8 @@ func newKit(cfg *Config) (*kit, error) {
 	return k, nil
 }
 
-// toolName is what models' interfaces take for the name of a tool: OpenAI's
-// ^[a-zA-Z0-9_-]{1,64}$ for function names, and the same or more elsewhere.
+// toolName matches the names that models' interfaces take for tools: OpenAI's ^[a-zA-Z0-9_-]{1,64}$
+// for function names, and the same or more elsewhere.
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkNames checks Config.ToolNames.

@@ -13,13 +13,13 @@ import (
 // A middleware has parts beside its log: a window, core blocks, a reflection. Their
 // configurations are interfaces here, so that a program links only the parts that it names.
 
-// Common is what the parts of one memory share. A part uses it where its own configuration
-// leaves a field open.
+// Common is shared by the parts of one memory. A part uses it where its own configuration leaves a
+// field open.
 type Common struct {
 	Backend  backends.Backend
 	Sessions Sessions
-	Blocks   Blocks       // nil: there are none
-	Core     BlocksConfig // nil: there are none
+	Blocks   Blocks       // nil if the memory lacks them
+	Core     BlocksConfig // nil if the memory lacks them
 
 	Redact   func(string) string
 	Language backends.Language
@@ -41,12 +41,13 @@ type BlocksConfig interface {
 
 // Blocks are texts that are always in an agent's prompt: *core.Blocks are.
 type Blocks interface {
-	// Record returns the record of a block, nil while it was never written, and its limit in
+	// Record returns the record of a block, or nil before the first write, and its limit in
 	// characters. Writing it is an ordinary batch.
 	Record(ctx context.Context, s backends.Scope, name string) (r *Record, limit int, err error)
 }
 
-// ReflectionConfig starts what tidies memory in the background: *reflection.Schedule is one.
+// ReflectionConfig starts the work that tidies memory in the background: *reflection.Schedule is
+// one.
 type ReflectionConfig interface {
 	StartReflection(c *Common) (backends.Reflection, error)
 }

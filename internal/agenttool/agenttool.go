@@ -35,7 +35,7 @@ const (
 type Kit struct {
 	backends.ToolSetup
 	Texts  map[string]Text   // By the tools' own names.
-	Advice Text              // Advice about an error, if the tool's own text has none.
+	Advice Text              // Advice about an error, if the tool's own text lacks it.
 	Names  map[string]string // Other names for tools, by their own.
 	// Judged reports whether a backend decides what is invalid. Else that is the model's own
 	// mistake, and goes unreported.
@@ -74,8 +74,8 @@ type Spec struct {
 	Name     string         // Its own name.
 	Defaults map[string]any // Of its arguments, for the schema.
 	Writes   bool           // It writes the model's words: refused in a private turn.
-	Asks     bool           // It may ask Confirm, and has no time limit where that is set.
-	Slow     bool           // It may ask a model, and has no time limit.
+	Asks     bool           // It may ask Confirm, and is exempt from Timeout if that is set.
+	Slow     bool           // It may ask a model, and is exempt from Timeout.
 }
 
 // Define adds a tool. Its arguments are a struct, whose fields are described by name. Errors of

@@ -26,7 +26,7 @@ func (t Text) Line(key string) string {
 // phrases are the texts of every tool in one language.
 type phrases struct {
 	unreadable, missing string // arguments
-	private, declined   string // a private turn, a user who says no
+	private, declined   string // a private turn, a user who declines
 }
 
 var english = phrases{

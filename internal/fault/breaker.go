@@ -106,8 +106,8 @@ func (b *Breaker) begin() (probe bool, err error) {
 	return due, nil
 }
 
-// end counts the outcome of a call. Calls that began before the circuit opened leave the
-// pause as it is. If a probe gives no verdict, the next call probes.
+// end counts the outcome of a call. Calls that began before the circuit opened leave the pause as
+// it is. If a probe ends undecided, the next call probes.
 func (b *Breaker) end(probe bool, err error, counts bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,10 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fault says whose fault it is that a model or an embedder gave no answer. A fault of
-// the service is backends.ErrUnavailable, and repeated for as long as it takes. A fault of
-// the content is backends.ErrInvalid, and never succeeds. A refusal of the form of a request,
-// such as of its tools, is [ErrForm] and ErrUnavailable: the content may be taken.
+// Package fault says whose fault it is that a model or an embedder failed to answer. A fault of the
+// service is backends.ErrUnavailable, and repeated for as long as it takes. A fault of the content
+// is backends.ErrInvalid, and final. A refusal of the form of a request, such as of its tools, is
+// [ErrForm] and ErrUnavailable: the content may be taken.
 package fault
 
 import (
@@ -39,8 +39,8 @@ var (
 	accounts = regexp.MustCompile(`(?i)api[ _-]?key|credit balance|quota|billing|arrearage|location is not supported`)
 	// limits find how many texts a service takes at a time.
 	limits = regexp.MustCompile(`(?i)(?:larger than|at most|maximum|max|up to|limit)\D{0,60}(\d+)`)
-	// statuses find the HTTP status in the error texts of Eino's models, where the error has
-	// no field for it.
+	// statuses find the HTTP status in the error texts of Eino's models, where the error lacks a
+	// field for it.
 	statuses = regexp.MustCompile(`(?i)\bstatus(?:[ _]?code)?:? ?([45]\d\d)\b`)
 )
 
@@ -103,8 +103,8 @@ func About(sentinel error, text string) string {
 	return " about " + strings.ToLower(forms.FindString(text))
 }
 
-// MayBeForm reports whether a model may take the same content in another form: it refused
-// the form, or it refused the request without a reason.
+// MayBeForm reports whether a model may take the same content in another form: it refused the form,
+// or it refused the request and gave no reason.
 func MayBeForm(err error) bool {
 	if errors.Is(err, ErrForm) {
 		return true
@@ -136,10 +136,9 @@ func of(err error) *asked {
 	return &asked{err: fmt.Errorf("%w: %w", Sentinel(status(err), err.Error()), err)}
 }
 
-// Quiet returns an error of a model or an embedder with its sentinel and without its text,
-// which may quote the request. The new text has the status, the type, and the network's
-// own words. The error itself is in the chain. An error that is [Told], or an ended
-// context, keeps its text.
+// Quiet returns an error of a model or an embedder with its sentinel, and drops its text, which may
+// quote the request. The new text has the status, the type, and the network's own words. The error
+// itself is in the chain. An error that is [Told], or an ended context, keeps its text.
 func Quiet(err error) error {
 	if err == nil || errors.As(err, new(told)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -11,15 +11,15 @@ import (
 
 // AsksToForget reports whether a user asks memory to forget an earlier message, or to stop
 // mentioning it. It knows orders, in English and Chinese: "Forget what I said about my job",
-// "Delete everything about my ex", "别再提我的工作". A user who forgets something, or wants a text or a
-// file changed, gives no such order. In a long text the first and the last sentence count.
+// "Delete everything about my ex", "别再提我的工作". It passes over users who forget something, or want a
+// text or a file changed. In a long text the first and the last sentence count.
 func AsksToForget(text string) bool {
 	all := ordered(text)
 	return slices.ContainsFunc(all, forgets) || slices.ContainsFunc(all, told.MatchString) && slices.ContainsFunc(all, thatToo.MatchString)
 }
 
-// Beside returns a text without its wish to forget: the other sentences that state something,
-// or "".
+// Beside returns the other sentences of a text that asks to forget, if they state something, else
+// "". It returns any other text as it is.
 func Beside(text string) string {
 	if !AsksToForget(text) {
 		return text
@@ -50,7 +50,7 @@ func forgets(clause string) bool {
 }
 
 var (
-	// asking opens an order, and is none alone.
+	// asking opens an order, and needs one behind it.
 	asking = regexp.MustCompile(`^(?:(?:i|we)(?:'d| would)? (?:(?:want|like|need|ask|beg) you to|(?:prefer|rather)(?: it if| that)? you)|let's|you (?:can|may|should|must)|(?:请|麻烦|拜托)(?:你|您)?|我(?:希望|想让|想要|要|想)(?:你|您)|(?:你|您)?(?:可以|能不能|可不可以|能否|能)|(?:帮我|给我|以后|今后|从现在起|全部|统统|都)+)`)
 	forget = regexp.MustCompile(`^(?:forget (?:about )?(?:(?:that |what |anything |everything |whatever |all )*(?:i|i've|we|you know|you have|you remember)\b|(?:all |everything |anything )?(?:about |of )?(?:my|our|me)\b)|forget (?:all |everything |anything )?(?:about|of) the\b` +
 		`|` + removes + ` (?:all |everything |anything |whatever |what )+(?:that )?(?:(?:about|of|on) (?:my|our|me|the)\b|(?:i|i've|we|you) (?:ever |have |just )*(?:told|said|mentioned|shared|know|remember|learn))` +

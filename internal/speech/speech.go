@@ -146,7 +146,7 @@ func classify(s string, requests bool) Class {
 	return Statement
 }
 
-// wonders reports whether a clause tells a question of its author, and nothing else about them.
+// wonders reports whether a clause tells a question of its author, and only that.
 func wonders(words string) bool {
 	opening := indirect.FindString(words)
 	return opening != "" && !self.MatchString(words[len(opening):]) && !strings.Contains(words[len(opening):], "我")

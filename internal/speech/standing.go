@@ -12,9 +12,9 @@ import (
 // Standing reports whether a user says something that always applies: an order how to answer
 // ("Always answer in bullet points", "叫我小王"), or a hard limit of their own ("I'm allergic to
 // peanuts", "我不吃辣"). A statement about "the user" counts as theirs. Questions, orders for once,
-// reports of others, quotations and texts of more than 600 bytes do not. The rules miss 3 of 44
-// sentences that they were not fitted to, and make no other mistake there. They take one of 2,760
-// turns of LoCoMo for standing.
+// reports of others, quotations and texts of more than 600 bytes are exempt. The rules miss 3 of 44
+// sentences outside the ones that they were fitted to, and judge the rest right. They take one of
+// 2,760 turns of LoCoMo for standing.
 func Standing(text string) bool {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "```")
 	if len(text) > maxQuestion || AsksToForget(text) {

@@ -36,8 +36,8 @@ func topic(english, chinese string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:` + english + `)|` + chinese)
 }
 
-// Meets returns a function that counts the topics that another text shares with said. It helps to
-// choose the material of a model, and decides nothing.
+// Meets returns a function that counts the topics that another text shares with said. It only helps
+// to choose the material of a model.
 func Meets(said string) func(text string) int {
 	var about []*regexp.Regexp
 	for _, t := range topics {
