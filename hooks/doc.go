@@ -69,8 +69,9 @@
 // before 0.9 whose model is unwrapped makes the call of the first such answer in a turn, and shows
 // it.
 //
-// A second answer that prints calls shows that the model cannot call tools. It is asked again
-// without memory's tools, and offered none from then on, in this process. Notes and learning go on.
+// A second answer that prints calls shows that the model cannot call tools. The model is
+// asked again without memory's tools, and offered none from then on, in this process. Notes and
+// learning go on.
 // Under modes.AgentControl the tools are the only way to memory: the calls of one answer in each
 // turn are made. Config.OnError is told once. Printed calls of other tools are the program's
 // matter. Text in think tags stays out of the store.

@@ -20,7 +20,7 @@ import (
 // to fit, or refused with a compaction.OverError. A call of a memory tool that m prints as text is
 // made. If the provider refuses a request for something that memory added, the request is repeated
 // in plain form. WrapModel serves agents that take no middleware, graphs, and agents of Eino before
-// 0.9 beside [Hooks.AgentMiddleware], which acts before and after a model alone.
+// 0.9 beside [Hooks.AgentMiddleware], which acts only before and after a model.
 //
 // Its input stays as it is, so that each call compacts anew. A summary is made once, because the
 // compactor remembers it.

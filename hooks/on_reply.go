@@ -91,7 +91,7 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 	}
 }
 
-// search returns the note for the user's words in a turn, or nil. It ends after
+// search returns the note for the user's words in a turn, or nil. It takes at most
 // Config.SearchTimeout, even with a backend that ignores its context. A failure is reported, and
 // gives nil.
 func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *turn) *schema.Message {
@@ -350,7 +350,7 @@ func isAway(err error) bool {
 }
 
 // inTime makes one write, which outlives the cancellation of its run. It takes at most
-// Config.SearchTimeout, or writeTimeout if the program waits for writes.
+// Config.SearchTimeout, or writeTimeout if the program waits for writes or sets no limit.
 func (h *Hooks) inTime(ctx context.Context, t *working.Turn, write func(context.Context, *working.Turn) error) error {
 	timeout := writeTimeout
 	if !h.cfg.AwaitWrite && h.cfg.SearchTimeout > 0 {

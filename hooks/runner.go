@@ -163,8 +163,9 @@ func (r *run) forward(ctx context.Context, events *adk.AsyncIterator[*adk.AgentE
 	return out
 }
 
-// collect keeps the message of an event and leaves the event as it is, except that its stream is
-// one of two copies. It reads the other beside the run, so that the first word leaves at once.
+// collect keeps the message of an event. The event stays as it is, except for printed calls and its
+// stream, which is one of two copies. collect reads the other beside the run, so that the first word
+// leaves at once.
 func (r *run) collect(ctx context.Context, e *adk.AgentEvent) {
 	if e == nil {
 		return

@@ -19,10 +19,10 @@ import (
 // the run's [WithScopeOption], the context ([backends.WithScope]), the session values user_id,
 // agent_id, session_id, workspace and namespace of the Eino run, Config.Scope.
 //
-// It fails closed. A scope that names neither a user nor a workspace is [backends.ErrNoScope], and
-// an illegal part is [backends.ErrInvalid]; such a run goes without memory. With Config.AgentMemory
-// an agent is enough. Else the agent counts only beside a user, so that people whose id is missing
-// keep apart from its memory. A workspace without a user finds experience, and records no turns.
+// It fails closed: a scope needs a user or a workspace, else it is [backends.ErrNoScope]. An illegal
+// part is [backends.ErrInvalid]. Both leave the run without memory. With Config.AgentMemory an agent
+// is enough. Else the agent counts only beside a user, so that people whose id is missing keep apart
+// from its memory. A run with a workspace alone finds experience, and records no turns.
 func (h *Hooks) ResolveScope(ctx context.Context) (backends.Scope, error) {
 	if err, ok := ctx.Value(badScope{}).(error); ok {
 		return backends.Scope{}, err

@@ -22,8 +22,8 @@
 //
 // Put memory first: its log gets a message before a handler behind it replaces that. Behind a
 // handler that summarises, the log lacks the results of tools that were summarised before. Beside
-// one, set Config.Window or wrap the runner. A summary takes away the user's message, by which a
-// turn is known; in other set-ups the turn ends in the log where the summary begins.
+// one, set Config.Window or wrap the runner: else the turn ends in the log where the summary begins.
+// The summary takes away the user's message, by which a turn is known.
 //
 // A result that a handler truncates as the tool returns is truncated in the log, too. Memory learns
 // from the truncated result if it is first, else from the whole.
