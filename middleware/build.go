@@ -71,7 +71,7 @@ func (m *MemoryMiddleware) startReflecting(c *Config) (err error) {
 	if w, ok := m.window.(interface{ CoreBlocks() store.Blocks }); ok {
 		shared.Blocks = w.CoreBlocks()
 	}
-	if m.reflection, err = c.Reflect.StartReflection(shared); err == nil {
+	if m.reflection, err = c.Reflect.StartReflection(shared); err == nil && m.reflection != nil {
 		m.AfterTurn(m.reflection.After)
 	}
 	return err

@@ -25,6 +25,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/working"
@@ -500,4 +502,18 @@ func TestArchivesOfHostileIDs(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) { confined(t, testkit.File(t, filepath.Join(t.TempDir(), "memory.db"))) })
 	testredis.Each(t, func(t *testing.T, open func(t testing.TB) redis.UniversalClient) { confined(t, onRedis(t, open(t))) })
+}
+
+// A nil pointer in a field of the configuration is as no value: programs set it from a flag.
+func TestANilPartIsNoPart(t *testing.T) {
+	var w *window.Config
+	var c *core.Config
+	var r *reflection.Schedule
+	facts, err := mem0.New(t.Context(), &mem0.Config{Store: testkit.SQLite(t)})
+	require.NoError(t, err)
+	mem := open(t, &middleware.Config{Backend: facts, Window: w, Core: c, Reflect: r})
+	require.Nil(t, mem.Window())
+	require.Nil(t, mem.Reflection())
+	budget := &window.Config{Budget: compaction.Budget{Window: 3000}}
+	require.Nil(t, open(t, &middleware.Config{Backend: facts, Window: budget, Core: c}).Window().(*window.Window).Core())
 }

@@ -59,6 +59,9 @@ type waiting struct {
 
 // StartReflection implements [store.ReflectionConfig], with c where s itself leaves a field open.
 func (s *Schedule) StartReflection(c *store.Common) (backends.Reflection, error) {
+	if s == nil {
+		return nil, nil
+	}
 	d := *s
 	if d.Backend == nil {
 		d.Backend = c.Backend

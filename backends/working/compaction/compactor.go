@@ -27,7 +27,7 @@ type Archive interface {
 // errNoArchive is in the [Report] of a step that has messages to replace but lacks an archive.
 var errNoArchive = errors.New("no archive: set Request.Archive")
 
-// Step makes a context smaller in one way. Only this package has steps.
+// Step makes a context smaller in one way. A program writes its own by [ChooseRounds].
 type Step interface {
 	// build checks the step's configuration and returns the step to run, or ErrInvalid.
 	build(c *Config) (*step, error)

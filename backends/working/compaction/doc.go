@@ -24,6 +24,7 @@
 //   - [SummarizeCurrent] has it summarise the older steps of the running round.
 //   - [ArchiveRounds] replaces past rounds by one short message that code writes.
 //   - [ArchiveCurrent] does the same with the older steps of the running round.
+//   - [ChooseRounds] is a program's own: it chooses which past rounds move to the archive.
 //
 // A long text that is read page by page leaves a summary of bounded size with each step: see the
 // example of [SummarizeCurrent].

@@ -143,6 +143,9 @@ func New(cfg *Config) (*Blocks, error) {
 // OpenBlocks implements [store.BlocksConfig]. Fields that c leaves open come from d. The blocks
 // live in the store of the sessions, unless c has Records.
 func (c *Config) OpenBlocks(d *store.Common, editable bool) (store.Blocks, error) {
+	if c == nil { // a nil pointer in the interface: no blocks
+		return nil, nil
+	}
 	own := *c
 	if own.Records == nil {
 		var ok bool

@@ -25,6 +25,9 @@ var (
 
 // OpenWindow implements [store.WindowConfig]. Fields that c leaves open come from d.
 func (c *Config) OpenWindow(d *store.Common) (backends.Window, error) {
+	if c == nil { // a nil pointer in the interface: no window
+		return nil, nil
+	}
 	own := *c
 	config.Default(&own.Sessions, d.Sessions)
 	config.Default(&own.StoreTimeout, d.Timeout)
@@ -40,7 +43,7 @@ func (c *Config) OpenWindow(d *store.Common) (backends.Window, error) {
 			return nil, err
 		}
 		var ok bool
-		if own.Core, ok = blocks.(*core.Blocks); !ok {
+		if own.Core, ok = blocks.(*core.Blocks); !ok && blocks != nil {
 			return nil, fmt.Errorf("context window: %w: core blocks %T: pass a *core.Config", backends.ErrInvalid, blocks)
 		}
 	}
