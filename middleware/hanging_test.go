@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/test/testkit"
@@ -95,5 +98,35 @@ func TestAStoreThatHangsDelaysOneReply(t *testing.T) {
 	}
 	for _, text := range []string{"My dog is called Rex.", "I like tea.", "I like oak.", "I like rain."} {
 		require.Equal(t, 1, said[text], text)
+	}
+}
+
+// A store is a program's own code: where it panics, replies and workers get an error.
+func TestAPanicOfTheStoreIsAnError(t *testing.T) {
+	for _, method := range []string{"List", "Session", "Read", "Changes", "Life", "Append", "Update", "Apply"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			db := testkit.Spy(testkit.SQLite(t))
+			b, err := mem0.New(t.Context(), &mem0.Config{Store: db})
+			require.NoError(t, err)
+			mem, err := middleware.New(t.Context(), &middleware.Config{
+				Backend: b, Window: &window.Config{Budget: compaction.Budget{Window: 3000}}, Working: &working.Config{Sweep: time.Millisecond},
+			})
+			require.NoError(t, err)
+			db.Arm(func(c *testkit.StoreCall) error {
+				if c.Method == method {
+					panic("boom")
+				}
+				return nil
+			})
+			ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "s"})
+			said, err := mem.Prepare(ctx, []*schema.Message{schema.UserMessage("I like tea")})
+			require.NoError(t, err)
+			require.Equal(t, "I like tea", said[len(said)-1].Content)
+			require.NoError(t, mem.Finish(ctx, append(said, schema.AssistantMessage("Noted.", nil))))
+			time.Sleep(20 * time.Millisecond) // sweeps go by
+			db.Arm(nil)
+			require.NoError(t, mem.Close(t.Context()))
+		})
 	}
 }

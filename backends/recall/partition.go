@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // partition is the index of one partition, with the means to keep it current.
@@ -104,8 +105,9 @@ func (r *refresh) run(ctx context.Context) error {
 }
 
 // next reads a page and moves the cursor behind it.
-func (r *refresh) next(ctx context.Context) (*store.ChangeSet, error) {
-	c, err := r.partition.ranker.config.Records.Changes(ctx, r.partition.key, r.cursor)
+func (r *refresh) next(ctx context.Context) (c *store.ChangeSet, err error) {
+	defer work.Recover("the store", &err) // it may run in a goroutine of the ranker's
+	c, err = r.partition.ranker.config.Records.Changes(ctx, r.partition.key, r.cursor)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/session"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // sweepPage is how many sessions are listed at a time.
@@ -134,7 +135,7 @@ func (m *Memory) sweeper() {
 	tick := time.NewTicker(m.cfg.Sweep)
 	defer tick.Stop()
 	for {
-		if err := m.sweep(m.ctx); err != nil && m.ctx.Err() == nil {
+		if err := work.Catch("the store", func() error { return m.sweep(m.ctx) }); err != nil && m.ctx.Err() == nil {
 			m.report(m.ctx, StageSweep, err)
 		}
 		select {
@@ -159,7 +160,9 @@ func (m *Memory) sweep(ctx context.Context) error {
 			g.Go(func() error {
 				if unlock, err := m.due.Lock(m.open, k); err == nil {
 					defer unlock()
-					m.visit(k)
+					if err := work.Catch("the store", func() error { m.visit(k); return nil }); err != nil {
+						m.report(m.ctx, StageConsolidate, err)
+					}
 				}
 				return nil
 			})

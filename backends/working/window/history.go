@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/session"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -113,8 +114,15 @@ func (s *Sessions) end(ctx context.Context, k session.Key, l limits) (st *store.
 		r.Limit = min(r.Limit, firstPage)
 	}
 	g, both := errgroup.WithContext(ctx)
-	g.Go(func() (err error) { st, err = s.find(both, k); return err })
-	g.Go(func() (err error) { entries, err = s.cfg.Sessions.Read(both, k.Partition, k.ID, r); return err })
+	g.Go(func() error {
+		return work.Catch("the store", func() (err error) { st, err = s.find(both, k); return err })
+	})
+	g.Go(func() error {
+		return work.Catch("the store", func() (err error) {
+			entries, err = s.cfg.Sessions.Read(both, k.Partition, k.ID, r)
+			return err
+		})
+	})
 	if err := g.Wait(); err != nil || st == nil {
 		return nil, nil, err
 	}
