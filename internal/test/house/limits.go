@@ -15,11 +15,11 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 47_530, 36_000},
+	{"product lines", 47_620, 36_000},
 	{"lines linked by middleware", 13_560, 14_500},
 	{"lines linked by the README's program", 26_600, 21_500},
 	{"public packages", 32, 25},
-	{"exported names", 936, 620},
+	{"exported names", 937, 620},
 	{"settings", 301, 200},
 	{"configs", 30, 24},
 	{"internal types in exported signatures", 0, 0},
