@@ -13,8 +13,8 @@
 // store that knows that the state before is still current.
 //
 // Stores themselves validate the batch, replay idempotency keys, raise versions and look up
-// sessions. They share the encodings of values and cursors here: [Encode], [Decode], [Micros],
-// [Names] and [Numbers].
+// sessions. They share the encodings of values and cursors here: [Encode], [Decode], [Micros]
+// and [Names].
 package plan
 
 import (

@@ -69,7 +69,7 @@ func (a *Archives) Of(s backends.Scope) (*Archive, error) {
 // durable when err is nil.
 //
 // Messages that stand one after the other in the session's log are stored already: the id is
-// that range of the log. The marks of package einox tell; package window sets them on the
+// that range of the log. Marks in their Extra tell; package window sets them on the
 // messages that it loads. All other messages are written as one blob, with texts redacted and
 // made valid UTF-8. A blob drops ResponseMeta, Extra of tool calls, and Extra of messages except
 // memory's own marks. It keeps the rest; Extra of a multimodal part is kept as JSON. Of a

@@ -24,7 +24,7 @@
 // # Placeholders
 //
 // A placeholder is a message that stands for others, and carries their id as a mark
-// (einox.MarkRef). Placeholders may be archived themselves: [Archive.Restore] goes through all
+// in its Extra. Placeholders may be archived themselves: [Archive.Restore] goes through all
 // levels, and is the inverse of compaction.
 //
 // # Text

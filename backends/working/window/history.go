@@ -63,7 +63,7 @@ type History struct {
 // shown.
 //
 // Providers accept the messages: interrupted calls get a result that says so, a result that lost
-// its call becomes a user's message, and so on; see einox.Repair. Unanswered turns stay. Each
+// its call becomes a user's message, and so on. Unanswered turns stay. Each
 // message has marks for its sequence number in the log, its turn and its place in the turn.
 // Providers get the messages without these marks.
 //
