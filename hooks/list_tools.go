@@ -37,6 +37,9 @@ func namesOf(ctx context.Context, tools []tool.BaseTool) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("name of a memory tool: %w", err)
 		}
+		if slices.Contains(names[:i], info.Name) {
+			return nil, fmt.Errorf("%q: %w: two memory tools have that name: see Config.ToolNames", info.Name, backends.ErrInvalid)
+		}
 		names[i] = info.Name
 	}
 	return names, nil

@@ -130,3 +130,29 @@ func TestAPanicOfTheStoreIsAnError(t *testing.T) {
 		})
 	}
 }
+
+// deaf is a backend whose Add ignores its context.
+type deaf struct {
+	testkit.Backend
+	free chan struct{}
+}
+
+func (d *deaf) Add(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+	<-d.free
+	return &backends.AddResponse{}, nil
+}
+
+// A backend that ignores its context holds nobody up, and the turn waits in the log.
+func TestABackendThatIgnoresItsContextIsLeft(t *testing.T) {
+	b := &deaf{free: make(chan struct{})}
+	defer close(b.free)
+	mem := open(t, &middleware.Config{Backend: b, Sessions: testkit.SQLite(t), Working: &working.Config{Sweep: -1, Timeout: 50 * time.Millisecond}})
+	ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "s"})
+	require.NoError(t, mem.Finish(ctx, []*schema.Message{schema.UserMessage("I like tea"), schema.AssistantMessage("Noted.", nil)}))
+	err := mem.Flush(t.Context())
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.ErrorContains(t, err, "no answer within 50ms")
+	h, err := mem.Working().Health(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, h.Messages)
+}

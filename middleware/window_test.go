@@ -517,3 +517,11 @@ func TestANilPartIsNoPart(t *testing.T) {
 	budget := &window.Config{Budget: compaction.Budget{Window: 3000}}
 	require.Nil(t, open(t, &middleware.Config{Backend: facts, Window: budget, Core: c}).Window().(*window.Window).Core())
 }
+
+func TestOneNameForTwoToolsIsRefused(t *testing.T) {
+	cfg := windowed(3000, &testkit.Backend{}, testkit.SQLite(t))
+	cfg.ToolNames = map[string]string{"search_memory": "grep_working_memory"}
+	_, err := middleware.New(t.Context(), cfg)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	require.ErrorContains(t, err, "two memory tools")
+}

@@ -212,20 +212,19 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	defer cancel()
 	ctx, stop := r.renewal(ctx)
 	defer stop()
-	err := work.Catch("the backend", func() error {
-		got, err := r.m.cfg.Backend.Add(ctx, &backends.AddRequest{
+	got, err := work.Await(ctx, "the backend", func() (*backends.AddResponse, error) {
+		return r.m.cfg.Backend.Add(ctx, &backends.AddRequest{
 			Scope: b.scope(r.s), Messages: said, Context: before,
 			IdempotencyKey: idempotencyKey(r.s, b), Confirm: r.m.cfg.Confirm,
 			Checkpoint: &backends.Checkpoint{Session: r.key.ID, Upto: b.upto, Token: r.token},
 		})
-		if got != nil {
-			resp = got
-		}
-		if got != nil && err != nil {
-			err = fmt.Errorf("%w (%w)", err, fault.ErrPartly)
-		}
-		return err
 	})
+	if got != nil {
+		resp = got
+	}
+	if got != nil && err != nil {
+		err = fmt.Errorf("%w (%w)", err, fault.ErrPartly)
+	}
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 	}
