@@ -200,6 +200,10 @@ func (r *run) rest(upto int64) *store.Retry {
 	return &store.Retry{}
 }
 
+// grace is how long an Add whose context ended may still answer, so that what it stored is
+// known. An Add that heeds its context needs far less.
+const grace = 2 * time.Second
+
 // offer passes the batch to the backend, and renews the lease meanwhile. It reports the items
 // that were skipped or whose write failed.
 func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*backends.AddResponse, error) {
@@ -212,7 +216,9 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	defer cancel()
 	ctx, stop := r.renewal(ctx)
 	defer stop()
-	got, err := work.Await(ctx, "the backend", func() (*backends.AddResponse, error) {
+	patient, answered := work.Linger(ctx, grace)
+	defer answered()
+	got, err := work.Await(patient, "the backend", func() (*backends.AddResponse, error) {
 		return r.m.cfg.Backend.Add(ctx, &backends.AddRequest{
 			Scope: b.scope(r.s), Messages: said, Context: before,
 			IdempotencyKey: idempotencyKey(r.s, b), Confirm: r.m.cfg.Confirm,

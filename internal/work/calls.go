@@ -155,6 +155,14 @@ func Await[T any](ctx context.Context, what string, f func() (T, error)) (T, err
 	}
 }
 
+// Linger returns a context that ends grace after ctx does, so that [Await] still takes the
+// answer of a call that heeds ctx. The caller calls the function when the answer is there.
+func Linger(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return later, func() { stop(); cancel() }
+}
+
 // Report logs a failure of memory that has no caller, and passes it to onError, which may
 // be nil. A panic of onError is logged.
 func Report(ctx context.Context, onError func(ctx context.Context, stage string, err error), stage string, err error) {
