@@ -359,6 +359,9 @@ func TestWhatCannotBeAProfile(t *testing.T) {
 	_, err = p.Get(t.Context(), ann)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	db := testkit.SQLite(t)
+	_, err = mem0.New(t.Context(), &mem0.Config{Store: db, Profile: (*profile.Profile[person])(nil)})
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	require.ErrorContains(t, err, "nil *profile.Profile")
 	for i, want := range []error{nil, backends.ErrInvalid} {
 		b, err := mem0.New(t.Context(), &mem0.Config{Store: db, Profile: p})
 		require.ErrorIs(t, err, want, i)

@@ -5,7 +5,7 @@
 // states a field has its value in its metadata, under [backends.MetaProfile], and the document
 // follows from the active facts. So a fact that is retracted, corrected or forgotten takes its
 // value along, and each value is stored once. Package profile has the documents, mem0 and
-// reflect the facts.
+// reflection the facts.
 package fields
 
 import (
@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -79,7 +80,9 @@ func Keeper(p backends.Profile) *keeper.Keeper {
 // that embeds no [Document].
 func Bind(p backends.Profile, k *keeper.Keeper) error {
 	d, ok := p.(interface{ document() *Document })
-	switch {
+	switch v := reflect.ValueOf(p); {
+	case v.Kind() == reflect.Pointer && v.IsNil():
+		return fmt.Errorf("Config.Profile is a nil %T: %w: pass what profile.New returned, or leave it out", p, backends.ErrInvalid)
 	case !ok:
 		return fmt.Errorf("Config.Profile %T: %w: pass what profile.New returned", p, backends.ErrInvalid)
 	case !d.document().keep.CompareAndSwap(nil, k):
