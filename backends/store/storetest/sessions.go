@@ -185,4 +185,31 @@ var sessionBehaviours = []behaviour{
 		}
 		require.Equal(e, store.DropCount{Sessions: n, Messages: n}, e.drop())
 	}},
+	{"an erasure takes title and summary along, and counts each message once", func(e *env) {
+		e.append("s", message("m1", "t"), message("m2", "t"))
+		e.update(&store.SessionUpdate{Session: "s", Title: ptr("moves"), Summary: ptr("Ann moves"), SummaryUpto: ptr(int64(2))})
+		require.Equal(e, 1, must(e.EraseMessages(e.ctx, e.p, "s", 1, 1, 9))(e))
+		got := e.session("s")
+		require.Equal(e, []any{"", "", int64(0)}, []any{got.Title, got.Summary, got.SummaryUpto})
+		require.Zero(e, must(e.EraseMessages(e.ctx, e.p, "s", 1))(e), "it is erased already")
+	}},
+	{"what a caller passed or got is its own", func(e *env) {
+		e.append("s", message("m1", "t"))
+		data := []byte("kept")
+		e.putBlob("s", "b", data)
+		data[0] = 'X'
+		e.blob("s", "b")[1] = 'X'
+		require.Equal(e, "kept", string(e.blob("s", "b")))
+		e.session("s").Title = "changed"
+		e.list(store.SessionQuery{})[0].Title = "changed"
+		require.Empty(e, e.session("s").Title)
+	}},
+	{"an expired session is neither read nor changed", func(e *env) {
+		e.appendFor(time.Minute, "m1")
+		e.clock.pass(time.Minute)
+		require.Empty(e, e.read("s", store.Range{}))
+		require.ErrorIs(e, errOf(e.Session(e.ctx, e.p, "s")), backends.ErrNotFound)
+		e.updateFails(backends.ErrNotFound, &store.SessionUpdate{Session: "s", Title: ptr("x")})
+		require.Zero(e, must(e.EraseMessages(e.ctx, e.p, "s", 1))(e))
+	}},
 }
