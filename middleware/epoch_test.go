@@ -31,7 +31,6 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/test/testkit"
-	"github.com/einomem/einomem/toolkit/files"
 
 	tidy "github.com/einomem/einomem/backends/reflection"
 )
@@ -54,7 +53,6 @@ type house struct {
 	archive  *archive.Archive
 	log      *working.Memory
 	tidy     *tidy.Reflector
-	files    *files.Files
 	fact     string // the id of a fact that ann has
 	lesson   string // of one that the workspace has of ann
 	skill    string
@@ -93,8 +91,6 @@ func newHouse(t testing.TB) *house {
 	require.NoError(t, err)
 	h.tidy, err = tidy.New(&tidy.Config{Backend: backends.Join(h.facts, h.work)})
 	require.NoError(t, err)
-	h.files, err = files.New(&files.Config{Records: h.spy})
-	require.NoError(t, err)
 	t.Cleanup(func() {
 		h.spy.Arm(nil)
 		_ = h.log.Close(ctx)
@@ -116,8 +112,6 @@ func (h *house) furnish(ctx context.Context) {
 	require.NoError(h, err)
 	require.NoError(h, h.log.Append(ctx, &working.Turn{ID: "t1", Scope: annAtWork, Messages: []*schema.Message{said[0].Message, schema.AssistantMessage("Nice.", nil)}, Done: true}))
 	_, err = h.blocks.Set(ctx, &core.Edit{Scope: annAtWork, Block: "user", Text: "is called Ann"})
-	require.NoError(h, err)
-	_, err = h.files.Do(ctx, annAtWork, &files.Command{Command: "create", Path: "/memories/a.txt", FileText: "a file"})
 	require.NoError(h, err)
 	lessons, err := h.work.Task().Summarize(ctx, &task.SummaryRequest{Scope: annAtWork, Trajectories: []task.Trajectory{h.attempt()}})
 	require.NoError(h, err)
@@ -255,9 +249,6 @@ var writes = map[string]func(ctx context.Context, h *house) error{
 	"reflection.Reflector.Undo": func(ctx context.Context, h *house) error {
 		return only(h.tidy.Undo(ctx, annAtWork, h.plan.ID, true))
 	},
-	"files.Files.Do": func(ctx context.Context, h *house) error {
-		return only(h.files.Do(ctx, annAtWork, &files.Command{Command: "create", Path: "/memories/late.txt", FileText: "late"}))
-	},
 }
 
 // others are the public calls that write nothing of a person that they did not hold before, and
@@ -274,7 +265,7 @@ func TestEveryPublicCallThatWritesIsTried(t *testing.T) {
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[*mem0.Backend](), reflect.TypeFor[*reme.Backend](), reflect.TypeFor[*task.Memory](), reflect.TypeFor[task.Skills](), reflect.TypeFor[*tool.Memory](),
 		reflect.TypeFor[*reme.Library](), reflect.TypeFor[*profile.Profile[dossier]](), reflect.TypeFor[*core.Blocks](), reflect.TypeFor[*window.Window](), reflect.TypeFor[*window.Sessions](),
-		reflect.TypeFor[*archive.Archive](), reflect.TypeFor[*working.Memory](), reflect.TypeFor[*tidy.Reflector](), reflect.TypeFor[*files.Files](),
+		reflect.TypeFor[*archive.Archive](), reflect.TypeFor[*working.Memory](), reflect.TypeFor[*tidy.Reflector](),
 	} {
 		of, _, _ := strings.Cut(strings.TrimPrefix(typ.String(), "*"), "[")
 		for i := range typ.NumMethod() {

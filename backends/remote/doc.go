@@ -21,7 +21,7 @@
 //	                                                                         session                  documents
 //	who learnt it        kept                     not kept                   not kept                 kept
 //
-// [NewEinomem] asks a server of package toolkit/rest, and does all that its backend does: it is a
+// [NewEinomem] asks a server of package toolkit/server/rest, and does all that its backend does: it is a
 // [backends.Manager], too. Use the other servers' own means to change and delete their memories.
 //
 // A server may drop the agent that learnt a memory: then filters leave out the condition

@@ -13,7 +13,7 @@ import (
 	"github.com/einomem/einomem/backends"
 )
 
-// Einomem is a backend on another einomem, served by package toolkit/rest. It has all that a
+// Einomem is a backend on another einomem, served by package toolkit/server/rest. It has all that a
 // backend there has: it implements backends.Manager, backends.EntityLister and
 // backends.Forgetter. It is safe for concurrent use.
 type Einomem struct{ *frame }

@@ -27,6 +27,11 @@ const key = "key-0123456789"
 
 var ann = backends.Scope{UserID: "ann", SessionID: "s1"}
 
+var (
+	_ backends.Manager   = (*remote.Einomem)(nil)
+	_ backends.Forgetter = (*remote.Einomem)(nil)
+)
+
 // exchange is a request and its answer, in the form in which servers are recorded.
 type exchange struct {
 	Request struct {

@@ -25,6 +25,7 @@ import (
 	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/remote"
+	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -89,7 +90,7 @@ func (a *answerArm) open(ctx context.Context, c *trial.Conversation, with *exam)
 		m.Backend, m.close = server, func() error { return nil }
 		return m, err
 	}
-	s, err := openSQLite(ctx)
+	s, err := place.SQLite(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +100,9 @@ func (a *answerArm) open(ctx context.Context, c *trial.Conversation, with *exam)
 	}
 	backend, err := mem0.New(ctx, cfg)
 	if err != nil {
-		return nil, errors.Join(err, s.remove())
+		return nil, errors.Join(err, s.Remove())
 	}
-	m.Backend, m.close = backend, func() error { return errors.Join(backend.Close(ctx), s.remove()) }
+	m.Backend, m.close = backend, func() error { return errors.Join(backend.Close(ctx), s.Remove()) }
 	return m, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 )
@@ -29,9 +30,9 @@ func TestFactsAskedBackAreShown(t *testing.T) {
 	if path == "" {
 		t.Skip("set EINOMEM_LOCOMO to a file with the first five conversations of LoCoMo")
 	}
-	s, err := openSQLite(t.Context())
+	s, err := place.SQLite(t.Context())
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.remove()) }()
+	defer func() { require.NoError(t, s.Remove()) }()
 	backend, err := mem0.New(t.Context(), &mem0.Config{Store: s})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, backend.Close(t.Context())) }()

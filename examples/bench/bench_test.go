@@ -17,6 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/internal/test/testredis"
@@ -131,12 +132,12 @@ func TestLocomoAnchors(t *testing.T) {
 		{arm{"names", conversations}, []float64{72, 80, 86, 89.5, 60}},
 		{arm{"no names", unnamed}, []float64{70, 77, 84, 88, 57}},
 	} {
-		s, err := openSQLite(t.Context())
+		s, err := place.SQLite(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, tt.store(t.Context(), s))
 		found, err := tt.rank(t.Context(), s, func(*recall.Config) {})
 		require.NoError(t, err)
-		require.NoError(t, s.remove())
+		require.NoError(t, s.Remove())
 		t.Log(found.FoundCells()...)
 		require.Len(t, found, 997)
 		for i, least := range tt.least[:4] {
@@ -208,7 +209,7 @@ func TestRemeAnchors(t *testing.T) {
 func TestRedis(t *testing.T) {
 	srv := testredis.Need(t).Start(t)
 	m := &comparison{sizes: [][2]int{{600, 1}, {20, 5}}, clients: []int{1, 4}, dim: 96, queries: 20, writes: 40}
-	all, err := places(t.Context(), srv.URL())
+	all, err := place.All(t.Context(), srv.URL())
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, m.print(t.Context(), &out, all))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working/compaction"
+	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
@@ -78,7 +79,7 @@ func shown(n *hooks.Note, q *trial.Question) float64 {
 // remember lets the default backend keep conversations word for word, each for a user of its own.
 // It has no model and no embedder; all settings are the defaults.
 func remember(ctx context.Context, conversations []trial.Conversation, do func(backends.Backend) error) error {
-	return withBackend(ctx, openSQLite, func(_ *opened, backend backends.Backend) error {
+	return place.WithBackend(ctx, place.SQLite, func(_ *place.Opened, backend backends.Backend) error {
 		for _, c := range conversations {
 			for stored := 0; stored < len(c.Turns); {
 				req := nextTurns(&c, stored, len(c.Turns))

@@ -16,6 +16,7 @@
 //	go run ./examples/bench redis -redis redis://localhost:7777
 //
 // The folder peers, a module of its own, lets other libraries hold and find the same messages.
+// Clients that ask a server at once are in examples/server/load.
 package main
 
 import (
@@ -27,10 +28,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
@@ -43,16 +44,14 @@ type bench struct {
 	out    io.Writer
 
 	answers answersConfig
-	clients int           // that ask a server at once
-	time    time.Duration // for how long
 }
 
 // open opens an empty store: on the server, if there is one.
-func (b *bench) open(ctx context.Context) (*opened, error) {
+func (b *bench) open(ctx context.Context) (*place.Opened, error) {
 	if b.url != "" {
-		return openRedis(ctx, b.url)
+		return place.Redis(ctx, b.url)
 	}
-	return openSQLite(ctx)
+	return place.SQLite(ctx)
 }
 
 // draw writes a chart into the folder for plots, if there is one.
@@ -71,7 +70,6 @@ var measurements = []struct {
 	{"notes", "-data PATH [-format NAME]: for what a reply is shown a note, and whether the answer is in it", printNotes},
 	{"answers", "-data PATH [-format NAME] …: how many questions a model answers from what each memory knows; -help lists the flags", printAnswers},
 	{"redis", "[-redis URL] [-plots FOLDER]: searches and writes in Redis, beside a SQLite file", printRedis},
-	{"server", "[-redis URL] [-clients N] [-for TIME]: memory over HTTP, asked by many clients at once", printServer},
 }
 
 func main() {
@@ -93,8 +91,6 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		flags.StringVar(&b.plots, "plots", "", "the `folder` to draw plots into, as SVG")
 		flags.StringVar(&b.url, "redis", "", "the `URL` of a server without other users")
 		b.answers.register(flags)
-		flags.IntVar(&b.clients, "clients", 200, "server: how many clients ask at once")
-		flags.DurationVar(&b.time, "for", time.Minute, "server: for how `long`")
 		if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
 			return 0
 		} else if err != nil || flags.NArg() > 0 {

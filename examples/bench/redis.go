@@ -20,6 +20,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/examples/internal/trial"
 )
 
@@ -36,7 +37,7 @@ type comparison struct {
 // printRedis measures memory in Redis beside memory in a SQLite file: searches of one
 // user and of many, warm and cold; writes by many clients at once; bytes.
 func printRedis(ctx context.Context, b *bench) error {
-	places, err := places(ctx, b.url)
+	places, err := place.All(ctx, b.url)
 	if err != nil {
 		return err
 	}
@@ -56,22 +57,22 @@ type way struct {
 var ways = []way{{"lexical", false, false}, {"float32", true, false}, {"int8", true, true}}
 
 // print prints a table of searches and one of writes.
-func (c *comparison) print(ctx context.Context, out io.Writer, places []place) error {
+func (c *comparison) print(ctx context.Context, out io.Writer, places []place.Place) error {
 	trial.Head(out, "where", "memories × users", "how", "warm p50 / p95 / p99 ms", "cold p50 / p95 ms", "bytes stored", "held", "recall@10")
 	for _, size := range c.sizes {
 		memories, users := size[0], size[1]
 		corpus := trial.NewCorpus(memories*users, c.queries, c.dim)
 		err := eachWay(ctx, places, corpus, func(m *measured) error {
-			if m.most > 0 && len(corpus.Texts) > m.most {
+			if m.Most > 0 && len(corpus.Texts) > m.Most {
 				return nil
 			}
 			if err := m.search(ctx, users); err != nil {
 				return err
 			}
 			if users == 1 {
-				c.latency.Add(m.place.name+", "+m.way.name, float64(memories), m.warm.P50)
+				c.latency.Add(m.Place.Name+", "+m.way.name, float64(memories), m.warm.P50)
 			}
-			trial.Row(out, m.place.name, fmt.Sprintf("%d × %d", memories, users), m.way.name,
+			trial.Row(out, m.Place.Name, fmt.Sprintf("%d × %d", memories, users), m.way.name,
 				fmt.Sprintf("%.2f / %.2f / %.2f", m.warm.P50, m.warm.P95, m.warm.P99),
 				fmt.Sprintf("%.1f / %.1f", m.cold.P50, m.cold.P95), m.stored, m.held, m.recall10)
 			return nil
@@ -86,7 +87,7 @@ func (c *comparison) print(ctx context.Context, out io.Writer, places []place) e
 		err := eachWay(ctx, places, trial.NewCorpus(c.writes, 1, c.dim), func(m *measured) error {
 			perSecond, took, err := m.write(ctx, clients)
 			if err == nil {
-				trial.Row(out, m.place.name, m.way.name, clients, fmt.Sprintf("%.0f (%.2f / %.2f)", perSecond, took.P50, took.P95))
+				trial.Row(out, m.Place.Name, m.way.name, clients, fmt.Sprintf("%.0f (%.2f / %.2f)", perSecond, took.P50, took.P95))
 			}
 			return err
 		})
@@ -98,15 +99,15 @@ func (c *comparison) print(ctx context.Context, out io.Writer, places []place) e
 }
 
 // eachWay calls do to measure each way in each place, on a store that is empty before and after.
-func eachWay(ctx context.Context, places []place, c *trial.Corpus, do func(*measured) error) error {
+func eachWay(ctx context.Context, places []place.Place, c *trial.Corpus, do func(*measured) error) error {
 	for _, p := range places {
 		for _, w := range ways {
-			at, err := p.open(ctx)
+			at, err := p.Open(ctx)
 			if err == nil {
-				err = errors.Join(do(&measured{place: p, way: w, opened: at, Corpus: c}), at.remove())
+				err = errors.Join(do(&measured{Place: p, way: w, Opened: at, Corpus: c}), at.Remove())
 			}
 			if err != nil {
-				return fmt.Errorf("%s, %s, %d memories: %w", p.name, w.name, len(c.Texts), err)
+				return fmt.Errorf("%s, %s, %d memories: %w", p.Name, w.name, len(c.Texts), err)
 			}
 		}
 	}
@@ -115,9 +116,9 @@ func eachWay(ctx context.Context, places []place, c *trial.Corpus, do func(*meas
 
 // measured holds the cost and the hits of searches in a corpus, in one place and one way.
 type measured struct {
-	place
+	place.Place
 	way
-	*opened
+	*place.Opened
 	*trial.Corpus
 
 	warm     trial.Quantiles // of a search, when all is in the process
@@ -129,7 +130,7 @@ type measured struct {
 
 // start runs do like a new process: with a ranker whose memory is empty.
 func (m *measured) start(ctx context.Context, do func(*recall.Ranker) error) (err error) {
-	cfg := &recall.Config{Records: m.opened, Int8: m.rounded, MaxBytes: 16 << 30}
+	cfg := &recall.Config{Records: m.Opened, Int8: m.rounded, MaxBytes: 16 << 30}
 	if m.vectors {
 		cfg.Embedder, cfg.EmbeddingModel = embedder{m.Corpus}, "made-up"
 	}
@@ -143,14 +144,14 @@ func (m *measured) start(ctx context.Context, do func(*recall.Ranker) error) (er
 
 // search stores the corpus, an equal part for each user, and searches it.
 func (m *measured) search(ctx context.Context, users int) error {
-	empty, err := m.bytes()
+	empty, err := m.Bytes()
 	if err != nil {
 		return err
 	}
 	if err := m.start(ctx, func(r *recall.Ranker) error { return m.fill(ctx, r, users) }); err != nil {
 		return err
 	}
-	full, err := m.bytes()
+	full, err := m.Bytes()
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/test/testkit"
 )
@@ -60,9 +61,9 @@ func TestReflectionKeepsWhatAnswers(t *testing.T) {
 	conversations, err := trial.Conversations("locomo", path)
 	require.NoError(t, err)
 	facts := observations(t, path)
-	s, err := openSQLite(t.Context())
+	s, err := place.SQLite(t.Context())
 	require.NoError(t, err)
-	defer func() { require.NoError(t, s.remove()) }()
+	defer func() { require.NoError(t, s.Remove()) }()
 	backend, err := mem0.New(t.Context(), &mem0.Config{Store: s})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, backend.Close(t.Context())) }()

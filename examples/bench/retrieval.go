@@ -57,7 +57,7 @@ func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.remove()) }()
+	defer func() { err = errors.Join(err, s.Remove()) }()
 	if err := a.store(ctx, s); err != nil {
 		return err
 	}

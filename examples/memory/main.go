@@ -4,7 +4,7 @@
 // Memory operates the memories of agents, in an SQLite file or on a Redis server. It works without
 // a model: searches rank by words.
 //
-//	go run ./examples/memory [-store FILE|URL] [-json] COMMAND
+//	cd examples/memory && go run . [-store FILE|URL] [-json] COMMAND
 //
 // The flags -user, -agent or -workspace, in a -namespace, name the owner of the memories.
 //
@@ -34,24 +34,24 @@
 //	transfer FROM TO  copies a namespace, or one partition of it, to another store
 //	library ...       ReMe's libraries: load, dump, copy; forget -workspace erases one
 //
-// Flags stand before or after the command; "go run ./examples/memory forget -help" lists them.
+// Flags stand before or after the command; "go run . forget -help" lists them.
 // Commands that erase ask for -yes. Answers are tables, or one JSON object; with -json all are
 // JSON, one object a line. The exit code is 1 for a failure, and 2 for a wrong command line. Lines
 // before an error are printed all the same. Progress appears on a terminal alone.
 //
 //	$ export EINOMEM_STORE=memory.db
-//	$ go run ./examples/quickstart -db memory.db -user ann -say "I am allergic to peanuts."
-//	$ go run ./examples/memory stats
+//	$ go run -C ../.. ./examples/quickstart -db $PWD/memory.db -user ann -say "I am allergic to peanuts."
+//	$ go run . stats
 //	WHOSE     HOLD  ENDED  SESSIONS  MESSAGES  UNLEARNT
 //	user ann  2     0      1         2         0
-//	$ go run ./examples/memory search -user ann peanuts
+//	$ go run . search -user ann peanuts
 //	SCORE  ID                                    SINCE                 KIND     TEXT
 //	0.57   14ce0718-237b-8163-98f0-84885ef3eebd  2026-03-07T09:05:59Z  episode  I am allergic to peanuts.
-//	$ go run ./examples/memory export -user ann ann.jsonl -json
+//	$ go run . export -user ann ann.jsonl -json
 //	{"partitions":1,"records":2,"deleted":0,"sessions":1,"messages":2,"blobs":0}
-//	$ go run ./examples/memory forget -user ann -yes -json
+//	$ go run . forget -user ann -yes -json
 //	{"partition":{"namespace":"default","kind":"user","id":"ann"},"memories":2,"sessions":1,"messages":2, ...}
-//	$ go run ./examples/memory -store redis://localhost:6379 import ann.jsonl
+//	$ go run . -store redis://localhost:6379 import ann.jsonl
 //
 // Start with commands, the list of all, and call.go, their common part.
 package main

@@ -5,7 +5,7 @@
 // and one middleware serve them all. The scope alone decides whose memory a request has, whatever a
 // user or a model writes.
 //
-//	go run ./examples/multiuser -db memory.db
+//	cd examples/multiuser && go run . -db memory.db
 //	curl localhost:8080/chat -H 'X-User: ann' -d 'I am allergic to peanuts.'
 //	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
 //	curl localhost:8080/chat -H 'X-User: bob' -d 'What am I allergic to?'
@@ -43,7 +43,7 @@ import (
 	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
-	"github.com/einomem/einomem/toolkit/rest"
+	"github.com/einomem/einomem/toolkit/server/rest"
 )
 
 // grace is how long running requests, and learning from them, may still take after the stop of the

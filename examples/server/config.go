@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/toolkit/access"
+	"github.com/einomem/einomem/toolkit/server/access"
 )
 
 // config is the file. server.yaml explains the fields, with their names in small letters.

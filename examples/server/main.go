@@ -43,7 +43,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/toolkit/access"
+	"github.com/einomem/einomem/toolkit/server/access"
 )
 
 func main() {

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/toolkit/access"
+	"github.com/einomem/einomem/toolkit/server/access"
 )
 
 type requestID struct{}

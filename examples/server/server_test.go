@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/einomem/einomem/toolkit/access"
+	"github.com/einomem/einomem/toolkit/server/access"
 )
 
 // start runs the program until the test ends or stop is called, and returns where it listens.

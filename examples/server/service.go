@@ -32,11 +32,11 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/middleware"
-	"github.com/einomem/einomem/toolkit/access"
-	"github.com/einomem/einomem/toolkit/files"
-	"github.com/einomem/einomem/toolkit/flows"
-	"github.com/einomem/einomem/toolkit/mcp"
-	"github.com/einomem/einomem/toolkit/rest"
+	"github.com/einomem/einomem/toolkit/server/access"
+	"github.com/einomem/einomem/toolkit/server/files"
+	"github.com/einomem/einomem/toolkit/server/flows"
+	"github.com/einomem/einomem/toolkit/server/mcp"
+	"github.com/einomem/einomem/toolkit/server/rest"
 )
 
 // grace is how long the shutdown may take.

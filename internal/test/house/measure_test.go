@@ -61,29 +61,30 @@ var Z = ` + "`a\nb`" + `
 		"open/testdata/nothing.go":     "package nothing\n\nfunc Seen() {}\n",
 		"open/storetest/storetest.go":  "package storetest\n\nfunc Run() {}\n",
 		"open/nested/module/go.mod":    "module example.com/nested\n",
-		"open/nested/module/module.go": "package module\n",
+		"open/nested/module/module.go": "package module\n\nvar Apart = 1\n",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	tree, err := Read(dir)
 	require.NoError(t, err)
-	packages, names := tree.Public()
 	settings, configs := tree.Settings()
 	got := map[string]float64{}
-	for _, n := range append(tree.Style(), tree.ProductLines(), packages, names, settings, configs, tree.Helpers()) {
+	for _, n := range append(append(tree.Style(), tree.Public()...), tree.ProductLines(), settings, configs, tree.Helpers()) {
 		got[n.Name] = n.Value
 	}
 	require.Equal(t, map[string]float64{
-		"product lines":                  13 + 2 + 1,      // open, deep, module
-		"public packages":                3,               // open, storetest, module
-		"exported names":                 5 + 1,           // Config, Embedded, Do, X, Z; Run
-		"settings":                       3 + 1,           // A, B, Embedded; D
-		"configs":                        2,               // open and deep
-		"helpers, % of test lines":       100 * 4.0 / 8,   // package and helper of eight lines
-		"negations, % of comment lines":  100 * (2.0 / 4), // "no one", "nothing"
-		"inversions, % of comment lines": 100 * (1.0 / 4), // "that of"
-		"openings, % of comment lines":   100 * (1.0 / 4), // "What is"
+		"product lines":                     13 + 2 + 2, // open, deep, module
+		"public packages":                   2,          // open, storetest
+		"exported names":                    5 + 1,      // Config, Embedded, Do, X, Z; Run
+		"public packages of nested modules": 1,
+		"exported names of nested modules":  1,               // Apart
+		"settings":                          3 + 1,           // A, B, Embedded; D
+		"configs":                           2,               // open and deep
+		"helpers, % of test lines":          100 * 4.0 / 8,   // package and helper of eight lines
+		"negations, % of comment lines":     100 * (2.0 / 4), // "no one", "nothing"
+		"inversions, % of comment lines":    100 * (1.0 / 4), // "that of"
+		"openings, % of comment lines":      100 * (1.0 / 4), // "What is"
 	}, got)
 	modules, err := Modules(dir)
 	require.NoError(t, err)

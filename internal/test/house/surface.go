@@ -8,19 +8,29 @@ import (
 	"strings"
 )
 
-// Public counts the packages that a user may import, and their exported names with methods.
-func (t *Tree) Public() (packages, names Number) {
-	dirs, exported := tally{}, tally{}
+// Public counts the packages that a user may import, and their exported names with methods: those
+// of the root's module, which are the API of the library, and those of nested modules, which a
+// program requires by themselves. Lines, settings and comments are counted over all modules.
+func (t *Tree) Public() []Number {
+	type surface struct{ dirs, exported tally }
+	library, nested := surface{tally{}, tally{}}, surface{tally{}, tally{}}
 	for _, f := range t.files {
 		if f.test || !public(f.dir()) {
 			continue
 		}
-		dirs[f.dir()] = 1
+		of := library
+		if t.apart(f.dir()) {
+			of = nested
+		}
+		of.dirs[f.dir()] = 1
 		for _, d := range f.syntax.Decls {
-			exported[f.dir()] += exportedNames(d)
+			of.exported[f.dir()] += exportedNames(d)
 		}
 	}
-	return dirs.number("public packages"), exported.number("exported names")
+	return []Number{
+		library.dirs.number("public packages"), library.exported.number("exported names"),
+		nested.dirs.number("public packages of nested modules"), nested.exported.number("exported names of nested modules"),
+	}
 }
 
 func exportedNames(d ast.Decl) int {

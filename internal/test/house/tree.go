@@ -43,8 +43,9 @@ func (f *file) dir() string { return path.Dir(f.path) }
 
 // A Tree is all Go files below a root, nested modules included.
 type Tree struct {
-	root  string
-	files []*file
+	root   string
+	files  []*file
+	nested []string // folders of nested modules
 }
 
 // Read parses the Go files below root. It leaves out testdata, vendor and hidden folders.
@@ -56,6 +57,10 @@ func Read(root string) (*Tree, error) {
 			return err
 		case d.IsDir() && hidden(p, root):
 			return filepath.SkipDir
+		case d.Name() == "go.mod" && filepath.Dir(p) != filepath.Clean(root):
+			dir, err := filepath.Rel(root, filepath.Dir(p))
+			t.nested = append(t.nested, filepath.ToSlash(dir))
+			return err
 		case d.IsDir() || !strings.HasSuffix(p, ".go"):
 			return nil
 		}
@@ -133,6 +138,11 @@ func under(dir, parent string) bool { return dir == parent || strings.HasPrefix(
 // public tells packages that a user may import.
 func public(dir string) bool {
 	return !under(dir, "examples") && !strings.Contains("/"+dir+"/", "/internal/")
+}
+
+// apart tells packages of nested modules.
+func (t *Tree) apart(dir string) bool {
+	return slices.ContainsFunc(t.nested, func(module string) bool { return under(dir, module) })
 }
 
 // tally sums a count over keys, and remembers the largest.

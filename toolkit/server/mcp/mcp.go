@@ -1,0 +1,271 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package mcp serves memory to clients of the Model Context Protocol, such as coding agents and
+// chat clients: over HTTP, or over standard input and output.
+//
+//	s, err := mcp.New(&mcp.Config{Memory: mem, Guard: guard}) // a middleware.MemoryMiddleware
+//	http.Handle("/mcp", s.Handler())
+//
+// A program that a client starts as a child serves one person:
+//
+//	s, err := mcp.New(&mcp.Config{Memory: mem, Scope: backends.Scope{UserID: "ann"}})
+//	err = s.Run(ctx, nil) // standard input and output
+//
+// # Tools
+//
+// search_memory, add_memory, and, where the backend lists and changes single memories,
+// list_memories, memory_history, update_memory and delete_memory. grep_working_memory and
+// read_working_memory find and read again the messages of the connection's session. forget erases
+// everything, once the user agrees: the client has to ask them (elicitation). Clients that cannot
+// ask are refused, unless Config.AllowForget says otherwise. memory is package files, with
+// Config.Files. With Config.Flows there are ReMe's flows under their own names. Their result is
+// ReMe's answer, and as structured content also success and metadata. Every result is structured
+// content, and a text for models: a line for each memory, the text of files and flows, else the
+// same JSON. A mistake of a model is an error of the tool, with a text that says what to do.
+// Failures of the server go to Config.OnError.
+//
+// Resources are memory://memories and memory://sessions, which list memories and sessions, and each
+// of them as memory://memories/ID and memory://sessions/ID. They are JSON, and read-only.
+//
+// # Scopes
+//
+// The connection names the scope: by the headers of package access over HTTP, within the scopes
+// that the key opens, and by Config.Scope otherwise. Arguments never do: a tool ignores unknown
+// ones, such as a user_id, and an id of another partition is not found. ReMe's flows alone name a
+// workspace or a user, which the key must open. In a workspace the connection acts as its user. A
+// session of the protocol belongs to the key and the scope that began it. All writes go to the
+// audit log of the [access.Guard], refused ones too.
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/toolkit/server/access"
+	"github.com/einomem/einomem/toolkit/server/files"
+	"github.com/einomem/einomem/toolkit/server/flows"
+)
+
+// idle is how long a session over HTTP may be silent before it ends.
+const idle = time.Hour
+
+// Config names the memory to serve, and its clients. [New] copies it. Its values stay the caller's.
+type Config struct {
+	Memory access.Memory // Required.
+	Files  *files.Files  // Optional. Adds the tool memory.
+	Flows  *flows.Flows  // Optional. Adds ReMe's flows.
+
+	// Guard decides who may connect over HTTP, and logs writes. Optional. Defaults to a guard
+	// without keys: this machine may do everything.
+	Guard *access.Guard
+	// Scope is the scope that Run serves. With a user the client acts as that user. Without one it
+	// acts as the program, since whoever started it holds the store. Over HTTP it is the default of
+	// connections, if their key opens it. Optional. By default connections without a scope have
+	// ReMe's flows alone.
+	Scope backends.Scope
+	// AllowForget lets forget, and flows that change a whole workspace, go ahead for clients that
+	// cannot ask their user. The word of the model is then enough. Optional. Defaults to false.
+	AllowForget bool
+	// ReadOnly refuses all writes over Run. Over HTTP the key decides. Optional.
+	ReadOnly bool
+
+	// OnError gets every failure of the memory; stage is the name of the tool. It must be safe for
+	// concurrent use. Optional. slog logs failures in any case.
+	OnError func(ctx context.Context, stage string, err error)
+}
+
+// Server serves a memory. It is immutable and safe for concurrent use.
+type Server struct {
+	cfg  Config // without Memory, which the door holds
+	door *access.Door
+	mcp  *sdk.Server
+
+	inputs map[string]*jsonschema.Schema // the arguments of each tool
+}
+
+// New returns a server. It returns ErrInvalid if Memory is nil or the scope is invalid.
+func New(cfg *Config) (*Server, error) {
+	if cfg == nil || cfg.Memory == nil {
+		return nil, fmt.Errorf("mcp: no Config.Memory: %w: pass one of middleware.New", backends.ErrInvalid)
+	}
+	s := &Server{cfg: *cfg, door: access.NewDoor(cfg.Memory, nil), inputs: map[string]*jsonschema.Schema{}}
+	var err error
+	if s.cfg.Scope, err = cfg.Scope.Normalize(); err == nil && cfg.Guard == nil {
+		s.cfg.Guard, err = access.New(nil)
+	}
+	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: "1"}, &sdk.ServerOptions{
+		Instructions: "Long-term memory. Search it before you answer what may depend on earlier conversations; add lasting facts, preferences and decisions to it.",
+		Capabilities: &sdk.ServerCapabilities{}, // logging is off
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+	})
+	if cfg.Flows != nil {
+		cfg.Memory.ForgetsAlso(cfg.Flows.Place())
+	}
+	s.mcp.AddReceivingMiddleware(s.lenient)
+	s.resources()
+	if err = errors.Join(err, s.tools()); err != nil {
+		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	s.cfg.Memory = nil
+	return s, nil
+}
+
+// Run serves one client, by default over standard input and output, until it leaves or ctx ends.
+// Config.Scope is required for it.
+func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
+	scope := s.cfg.Scope
+	if _, err := scope.Owner(); err != nil {
+		return fmt.Errorf("mcp: no Config.Scope: %w: it names the owner of the memory to serve", backends.ErrNoScope)
+	}
+	if t == nil {
+		t = &sdk.StdioTransport{}
+	}
+	c := &connection{scope: scope, key: &access.Key{
+		Name: "run", Namespaces: []string{cmp.Or(scope.Namespace, backends.DefaultNamespace)},
+		Users: []string{scope.UserID}, Agents: []string{scope.AgentID}, Workspaces: []string{scope.Workspace},
+		As: scope.UserID, Write: !s.cfg.ReadOnly, Admin: scope.UserID == "",
+	}}
+	return s.mcp.Run(context.WithValue(ctx, connectionKey{}, c), t)
+}
+
+// connection is a client, with its scope.
+type connection struct {
+	key   *access.Key
+	scope backends.Scope
+}
+
+type connectionKey struct{}
+
+// Handler serves clients over streamable HTTP, with sessions: clients of the protocol of
+// 2026-07-28, which lacks sessions, fall back to the one before. It answers 401 without a valid
+// key, and 403 for scopes that are closed to the key.
+func (s *Server) Handler() http.Handler {
+	streams := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.mcp }, &sdk.StreamableHTTPOptions{SessionTimeout: idle})
+	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+		c := ctx.Value(connectionKey{}).(*connection)
+		return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", c.key.Name, c.scope)}, nil
+	}
+	bound := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(streams)
+	return http.NewCrossOriginProtection().Handler(access.Paced(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := s.connect(r)
+		if err != nil {
+			http.Error(w, err.Error(), status(err))
+			return
+		}
+		r = r.Clone(context.WithValue(r.Context(), connectionKey{}, c))
+		r.Header.Del("X-API-Key")
+		r.Header.Set("Authorization", "Bearer known") // the SDK binds a session to the UserID of its token, which verify makes
+		bound.ServeHTTP(w, r)
+	})))
+}
+
+// connect finds the key and the scope of a request.
+func (s *Server) connect(r *http.Request) (*connection, error) {
+	key, err := s.cfg.Guard.Key(r)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{key: key}
+	if c.scope, err = key.Scope(r.Header); errors.Is(err, backends.ErrNoScope) {
+		err = nil
+		if scope, no := key.Open(c.scope.Or(s.cfg.Scope), access.Read); no == nil {
+			c.scope = scope
+		}
+	}
+	return c, err
+}
+
+func status(err error) int {
+	switch {
+	case errors.Is(err, access.ErrNoKey):
+		return http.StatusUnauthorized
+	case errors.Is(err, access.ErrRate):
+		return http.StatusTooManyRequests
+	case errors.Is(err, backends.ErrInvalid):
+		return http.StatusBadRequest
+	}
+	return http.StatusForbidden
+}
+
+// call is one request of a connection.
+type call struct {
+	context.Context
+	*Server
+	*connection
+	*access.Opened                      // nil outside of do
+	name           string               // of the tool, or of the method
+	request        *sdk.CallToolRequest // nil for resources
+	ask            *sdk.ElicitParams    // a question to the user before the call goes on
+}
+
+// call returns the call of a request. Its context is the one in which the session began; the SDK
+// keeps other connections out of it.
+func (s *Server) call(ctx context.Context, name string) (*call, error) {
+	c, ok := ctx.Value(connectionKey{}).(*connection)
+	if !ok {
+		return nil, backends.ErrDenied
+	}
+	return &call{Context: ctx, Server: s, connection: c, name: name}, nil
+}
+
+// do works on the connection's own scope. Writes need a key that may write, and are logged.
+func (c *call) do(m access.Mode, run func() error) (err error) {
+	if c.Opened, err = c.door.Open(c.key, c.scope, m); err == nil {
+		err = run()
+	}
+	if m&access.Write != 0 && c.ask == nil {
+		c.audit(c.scope, err)
+	}
+	return err
+}
+
+func (c *call) audit(s backends.Scope, err error) {
+	c.cfg.Guard.Audit(c, c.key, "mcp "+c.name, s, err)
+}
+
+func (c *call) report(err error) { work.Report(c, c.cfg.OnError, c.name, err) }
+
+// explain returns an error in words for the client. It reports failures of the memory, and hides
+// their details.
+func (c *call) explain(err error) error {
+	is := func(sort error) bool { return errors.Is(err, sort) }
+	var says string
+	switch {
+	case c.Err() != nil:
+		return context.Cause(c)
+	case is(backends.ErrUnavailable), is(backends.ErrModel):
+	case is(errCannotAsk):
+		says = "Nothing was erased: this client cannot ask its user, and no answer of a model counts. " +
+			"The user can erase it with a client that asks, on the page of the memory server, or with the help of whoever runs it."
+	case is(backends.ErrDenied):
+		says = "Denied: this key does not open that, or may only read it. Nothing was done."
+	case is(backends.ErrDeclined):
+		says = "The user declined: nothing was changed. Do not try again."
+	case is(backends.ErrForgotten):
+		says = "What this is about was forgotten meanwhile: nothing was stored."
+	case is(backends.ErrConflict):
+		says = "It was changed meanwhile. Look at it again, and then decide."
+	case is(backends.ErrNoScope):
+		says = fmt.Sprintf("This connection does not say whose memory it is about: send the header %s, %s or %s, and for what was said also %s.",
+			access.HeaderUser, access.HeaderAgent, access.HeaderWorkspace, access.HeaderSession)
+	case is(backends.ErrNotFound), is(backends.ErrInvalid):
+		says = text.Truncate(err.Error(), 1000)
+	}
+	if says == "" {
+		c.report(err)
+		says = "Memory is not available now. Continue without it, and do not claim to have remembered or recorded anything."
+	}
+	return errors.New(says)
+}

@@ -1,0 +1,38 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/toolkit/server/access"
+)
+
+// keyOf returns a key for users, and its secret.
+func keyOf(name string, write bool, users ...string) (access.Key, string) {
+	secret := access.NewSecret()
+	return access.Key{Name: name, Hash: access.Hash(secret), Users: users, Agents: users, Write: write}, secret
+}
+
+func TestTheirPythonClientsDoARoundTrip(t *testing.T) {
+	python := os.Getenv("EINOMEM_CLIENTS")
+	if python == "" {
+		t.Skip("EINOMEM_CLIENTS names no Python with mem0ai and agent-memory-client installed")
+	}
+	for _, script := range []string{"mem0_client.py", "ams_client.py"} {
+		t.Run(script, func(t *testing.T) {
+			ann, annSecret := keyOf("ann", true, "ann")
+			bob, bobSecret := keyOf("bob", true, "bob")
+			s := newServer(t, []access.Key{ann, bob}, nil)
+			cmd := exec.CommandContext(t.Context(), python, "testdata/"+script, s.url, annSecret, bobSecret)
+			cmd.Env = append(os.Environ(), "MEM0_TELEMETRY=False", "MEM0_DIR="+t.TempDir(), "HOME="+t.TempDir(), "PYTHONWARNINGS=ignore")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(out))
+		})
+	}
+}

@@ -1,0 +1,363 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/toolkit/server/access"
+)
+
+// compatRoute is a request of a client of others. In path and body {who} is a user and {id}
+// a memory of theirs.
+type compatRoute struct {
+	method, path, body string
+	write              bool
+	status             int // for the key of the user; 0 is 200
+	denied             int // for the key of another one
+}
+
+var compatRoutes = []compatRoute{
+	{method: "POST", path: "/memories", body: `{"user_id":"{who}","infer":false,"messages":[{"role":"user","content":"I drink tea."}]}`, write: true, denied: 403},
+	{method: "GET", path: "/memories?user_id={who}", denied: 403},
+	{method: "DELETE", path: "/memories?user_id={who}", write: true, denied: 403},
+	{method: "DELETE", path: "/memories?user_id={who}&run_id=r1", write: true, denied: 403},
+	{method: "GET", path: "/memories/{id}", denied: 404},
+	{method: "PUT", path: "/memories/{id}", body: `{"text":"I drink coffee."}`, write: true, denied: 404},
+	{method: "DELETE", path: "/memories/{id}", write: true, denied: 404},
+	{method: "GET", path: "/memories/{id}/history", denied: 404},
+	{method: "POST", path: "/search", body: `{"query":"Hangzhou","filters":{"user_id":"{who}"}}`, denied: 403},
+	{method: "GET", path: "/entities", denied: 200},
+	{method: "DELETE", path: "/entities/user/{who}", write: true, denied: 403},
+	{method: "POST", path: "/reset", write: true, status: 403, denied: 403},
+	{method: "GET", path: "/v1/ping/", denied: 200},
+	{method: "POST", path: "/v3/memories/add/", body: `{"user_id":"{who}","infer":false,"messages":[{"role":"user","content":"I drink tea."}]}`, write: true, denied: 403},
+	{method: "POST", path: "/v3/memories/", body: `{"filters":{"AND":[{"user_id":"{who}"}]}}`, denied: 403},
+	{method: "POST", path: "/v3/memories/search/", body: `{"query":"Hangzhou","filters":{"AND":[{"user_id":"{who}"}]}}`, denied: 403},
+	{method: "GET", path: "/v1/memories/{id}/", denied: 404},
+	{method: "PUT", path: "/v1/memories/{id}/", body: `{"metadata":{"k":1}}`, write: true, denied: 404},
+	{method: "DELETE", path: "/v1/memories/{id}/", write: true, denied: 404},
+	{method: "GET", path: "/v1/memories/{id}/history/", denied: 404},
+	{method: "DELETE", path: "/v1/memories/?user_id={who}", write: true, denied: 403},
+	{method: "GET", path: "/v1/entities/", denied: 200},
+	{method: "DELETE", path: "/v2/entities/user/{who}/", write: true, denied: 403},
+
+	{method: "GET", path: "/v1/health", denied: 200},
+	{method: "GET", path: "/v1/working-memory/?user_id={who}", denied: 403},
+	{method: "GET", path: "/v1/working-memory/s1?user_id={who}", denied: 403},
+	{method: "PUT", path: "/v1/working-memory/s1", body: `{"user_id":"{who}","messages":[{"role":"user","content":"Hello"}]}`, write: true, denied: 403},
+	{method: "DELETE", path: "/v1/working-memory/s1?user_id={who}", write: true, denied: 403},
+	{method: "POST", path: "/v1/long-term-memory/", body: `{"memories":[{"id":"m","text":"Tea.","user_id":"{who}"}]}`, write: true, denied: 403},
+	{method: "POST", path: "/v1/long-term-memory/search", body: `{"text":"Hangzhou","user_id":{"eq":"{who}"}}`, denied: 403},
+	{method: "GET", path: "/v1/long-term-memory/{id}", denied: 404},
+	{method: "PATCH", path: "/v1/long-term-memory/{id}", body: `{"text":"I drink coffee."}`, write: true, denied: 404},
+	{method: "DELETE", path: "/v1/long-term-memory?memory_ids={id}", write: true, denied: 200},
+	{method: "POST", path: "/v1/memory/prompt", body: `{"query":"Hangzhou","session":{"session_id":"s1","user_id":"{who}"},"long_term_search":{}}`, denied: 403},
+	{method: "POST", path: "/v1/memory/prompt", body: `{"query":"Hangzhou","long_term_search":{"user_id":{"eq":"{who}"}}}`, denied: 403},
+}
+
+// ask sends a request with a body of JSON text.
+func (s *server) ask(secret, method, path, body string) (int, map[string]any) {
+	var v any
+	if body != "" {
+		require.NoError(s.t, json.Unmarshal([]byte(body), &v), body)
+	}
+	return s.call(secret, method, path, v)
+}
+
+func (r *compatRoute) ask(s *server, secret, who, id string) (int, map[string]any) {
+	in := strings.NewReplacer("{who}", who, "{id}", id)
+	return s.ask(secret, r.method, in.Replace(r.path), in.Replace(r.body))
+}
+
+// addedID stores a memory of a user by mem0's endpoint, and returns its id there.
+func addedID(s *server, secret, user, text string) string {
+	s.t.Helper()
+	status, out := s.call(secret, "POST", "/memories", map[string]any{"user_id": user, "run_id": "r1", "infer": false, "messages": []any{map[string]any{"role": "user", "content": text}}})
+	require.Equal(s.t, http.StatusOK, status, out)
+	return out["results"].([]any)[0].(map[string]any)["id"].(string)
+}
+
+func TestEveryRouteOfTheirsServesItsOwnerAndRevealsNothingToOthers(t *testing.T) {
+	for _, r := range compatRoutes {
+		t.Run(r.method+" "+r.path, func(t *testing.T) {
+			ann, annSecret := keyOf("ann", true, "ann")
+			reader, readerSecret := keyOf("reader", false, "ann")
+			bob, bobSecret := keyOf("bob", true, "bob")
+			s := newServer(t, []access.Key{ann, reader, bob}, nil)
+			id := addedID(s, annSecret, "ann", "I moved to Hangzhou.")
+			status, out := s.ask(annSecret, "PUT", "/v1/working-memory/s1", `{"user_id":"ann","messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello."}]}`)
+			require.Equal(t, http.StatusOK, status, out)
+
+			status, out = r.ask(s, bobSecret, "ann", id)
+			require.Equal(t, r.denied, status, out)
+			for _, absent := range []struct{ who, id string }{
+				{"zed", encodeID(backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "zed"}, "x")},
+				{"ann", encodeID(backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}, "x")},
+				{"ann", encodeID(backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "bob"}, "x")},
+				{"ann", "nothing"},
+			} {
+				statusOfAbsent, outOfAbsent := r.ask(s, bobSecret, absent.who, absent.id)
+				require.Equal(t, status, statusOfAbsent)
+				require.Equal(t, without(out, "now"), without(outOfAbsent, "now"))
+			}
+
+			status, out = r.ask(s, "", "ann", id)
+			require.Equal(t, http.StatusUnauthorized, status, out)
+			require.IsType(t, "", out["detail"])
+
+			want := r.status
+			if want == 0 {
+				want = http.StatusOK
+			}
+			status, out = r.ask(s, readerSecret, "ann", id)
+			if r.write {
+				require.Equal(t, http.StatusForbidden, status, out)
+			} else {
+				require.Equal(t, want, status, out)
+			}
+			status, out = r.ask(s, annSecret, "ann", id)
+			require.Equal(t, want, status, out)
+			require.NotContains(t, out, "code", "an answer of ours, not of theirs")
+		})
+	}
+}
+
+func TestEveryRouteOfTheirsIsInTheTable(t *testing.T) {
+	s := newServer(t, nil, nil)
+	mux := http.NewServeMux()
+	covered := map[string]bool{}
+	for _, r := range s.routes {
+		if r.family == ofMem0 || r.family == ofAMS {
+			mux.HandleFunc(r.pattern, func(http.ResponseWriter, *http.Request) {})
+		}
+	}
+	for _, r := range compatRoutes {
+		req, err := http.NewRequestWithContext(t.Context(), r.method, r.path, nil)
+		require.NoError(t, err)
+		_, pattern := mux.Handler(req)
+		covered[pattern] = true
+	}
+	for _, r := range s.routes {
+		if r.family == ofMem0 || r.family == ofAMS {
+			require.True(t, covered[r.pattern], r.pattern)
+		}
+	}
+}
+
+func without(m map[string]any, key string) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		if k != key {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+func TestAnIDCarriesItsPartitionWhateverItIsCalled(t *testing.T) {
+	seen := map[string]bool{}
+	for _, kind := range []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent} {
+		for _, name := range []string{"ann", "a/b", `","`, "安", "a b?&#%", "user"} {
+			for _, id := range []string{"1", `x","y`, "ann", "1/2"} {
+				p := backends.Partition{Namespace: "n/" + name, Kind: kind, ID: name}
+				text := encodeID(p, id)
+				require.False(t, seen[text])
+				seen[text] = true
+				require.Equal(t, text, url.PathEscape(text))
+				gotP, gotID, ok := decodeID(text)
+				require.True(t, ok)
+				require.Equal(t, p, gotP)
+				require.Equal(t, id, gotID)
+			}
+		}
+	}
+	for _, text := range []string{"", "1", "mem-1", "W10", "bnVsbA", encodeID(backends.Partition{Namespace: "n", Kind: "other", ID: "x"}, "1"), encodeID(backends.Partition{Namespace: "n", Kind: backends.PartitionWorkspace, ID: "x"}, "1"), encodeID(backends.Partition{Kind: "user", ID: "x"}, "1")} {
+		_, _, ok := decodeID(text)
+		require.False(t, ok, text)
+	}
+}
+
+func FuzzAnIDIsDecodedInOneWay(f *testing.F) {
+	f.Add(encodeID(backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}, "x"))
+	f.Add("WyJ1c2VyIl0")
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, id, ok := decodeID(text); ok && encodeID(p, id) != text {
+			t.Fatalf("%q and %q are one id", text, encodeID(p, id))
+		}
+	})
+}
+
+func TestFiltersReachOnePersonAlone(t *testing.T) {
+	s := newServer(t, nil, nil)
+	for _, user := range []string{"ann", "bob"} {
+		addedID(s, "", user, "I moved to Hangzhou, "+user+".")
+	}
+	for filters, want := range map[string]int{
+		`{"user_id":"ann"}`:                                   200,
+		`{"AND":[{"user_id":"ann"},{"user_id":"ann"}]}`:       200,
+		`{"user_id":{"eq":"ann"}}`:                            200,
+		`{"AND":[{"user_id":"ann"},{"NOT":{"run_id":"x"}}]}`:  200,
+		`{"agent_id":"ann"}`:                                  200, // the agent of that name, who has nothing
+		`{"AND":[{"user_id":"ann"},{"user_id":"bob"}]}`:       200, // which no memory is of
+		`{"AND":[{"user_id":"ann"},{"NOT":{"user_id":"x"}}]}`: 200,
+		`{"OR":[{"user_id":"ann"},{"run_id":"r1"}]}`:          400,
+		`{"NOT":[{"user_id":"bob"}]}`:                         400,
+		`{"user_id":["ann","bob"]}`:                           400,
+		`{"user_id":{"ne":"bob"}}`:                            400,
+		`{"user_id":"*"}`:                                     400,
+		`{"user_id":""}`:                                      400,
+		`{"user_id":7}`:                                       400,
+		`{"OR":[{"agent_id":"a"},{"agent_id":"b"}]}`:          400,
+		`{"run_id":"r1"}`:                                     400,
+		`{}`:                                                  400,
+		`{"user_id":"ann","created_at":{"gte":7}}`:            400,
+	} {
+		for _, path := range []string{"/v3/memories/", "/v3/memories/search/", "/search"} {
+			status, out := s.ask("", "POST", path, `{"query":"Hangzhou","filters":`+filters+`}`)
+			require.Equal(t, want, status, "%s %s %v", path, filters, out)
+			if want != 200 {
+				require.IsType(t, "", out["detail"])
+				continue
+			}
+			for _, m := range out["results"].([]any) {
+				require.Equal(t, "ann", m.(map[string]any)["user_id"])
+			}
+		}
+	}
+}
+
+func TestResetErasesTheNamespaceForAKeyThatOpensAllOfIt(t *testing.T) {
+	root, secret := keyOf("root", true, access.Any)
+	root.Workspaces, root.Admin = []string{access.Any}, true
+	users, usersSecret := keyOf("users", true, access.Any) // no workspaces
+	s := newServer(t, []access.Key{root, users}, nil)
+	addedID(s, secret, "ann", "I moved to Hangzhou.")
+	status, out := s.ask(usersSecret, "POST", "/reset", "")
+	require.Equal(t, http.StatusForbidden, status, out)
+	status, out = s.ask(secret, "POST", "/reset", "")
+	require.Equal(t, http.StatusOK, status, out)
+	_, out = s.ask(secret, "GET", "/v1/entities/", "")
+	require.Empty(t, out["results"])
+}
+
+func TestNothingIsErasedForARequestThatNamesNoOne(t *testing.T) {
+	ann, secret := keyOf("ann", true, "ann")
+	s := newServer(t, []access.Key{ann}, nil)
+	id := addedID(s, secret, "ann", "I moved to Hangzhou.")
+	for _, path := range []string{"/memories", "/v1/memories/", "/memories?user_id=", "/memories?run_id=other"} {
+		status, out := s.ask(secret, "DELETE", path, "")
+		require.Contains(t, []int{http.StatusBadRequest, http.StatusOK}, status, "%s %v", path, out)
+		status, out = s.ask(secret, "GET", "/memories/"+id, "")
+		require.Equal(t, http.StatusOK, status, "%s %v", path, out)
+	}
+	status, out := s.ask(secret, "DELETE", "/memories?run_id=r1", "")
+	require.Equal(t, http.StatusOK, status, out)
+	status, _ = s.ask(secret, "GET", "/memories/"+id, "")
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+func TestThePromptNeverSearchesWithoutAUser(t *testing.T) {
+	s := newServer(t, nil, nil)
+	addedID(s, "", "ann", "I moved to Hangzhou.")
+	for _, body := range []string{`{"query":"Hangzhou","long_term_search":true}`, `{"query":"Hangzhou","long_term_search":{}}`, `{"query":"Hangzhou","long_term_search":{"text":"Hangzhou"}}`,
+		`{"query":"Hangzhou","long_term_search":{"user_id":{"ne":"bob"}}}`, `{"query":"Hangzhou","session":{"session_id":"s1"},"long_term_search":{}}`,
+		`{"query":"Hangzhou"}`, `{"query":"Hangzhou","session":{"session_id":"s1","user_id":"bob"},"long_term_search":{"user_id":{"any":["ann","bob"]}}}`} {
+		status, out := s.ask("", "POST", "/v1/memory/prompt", body)
+		require.Equal(t, http.StatusBadRequest, status, "%s %v", body, out)
+	}
+}
+
+func TestASessionIsAppendedToAndNotRewritten(t *testing.T) {
+	s := newServer(t, nil, nil)
+	put := func(messages ...string) []string {
+		t.Helper()
+		in := []any{map[string]any{"role": "system", "content": "You are helpful."}}
+		for i, m := range messages {
+			in = append(in, map[string]any{"role": "user", "content": " \n"}) // says nothing
+			in = append(in, map[string]any{"role": []string{"user", "assistant"}[i%2], "content": m})
+		}
+		status, out := s.call("", "PUT", "/v1/working-memory/s1", map[string]any{"user_id": "ann", "messages": in})
+		require.Equal(t, http.StatusOK, status, out)
+		got := []string{}
+		for _, m := range out["messages"].([]any) {
+			got = append(got, m.(map[string]any)["content"].(string))
+		}
+		return got
+	}
+	require.Equal(t, []string{}, put())
+	require.Equal(t, []string{"a"}, put("a"))
+	require.Equal(t, []string{"a", "b"}, put("a", "b"), "the answer goes on with the open turn")
+	require.Equal(t, []string{"a", "b"}, put("a", "<think>hm</think>b"), "as the log has it")
+	require.Equal(t, []string{"a", "b"}, put("a", "b"))
+	require.Equal(t, []string{"a", "b", "c", "d"}, put("a", "b", "c", "d"))
+	require.Equal(t, []string{"a", "b", "c", "d", "e"}, put("c ", "\nd", "e"), "the end of the conversation alone")
+	require.Equal(t, []string{"a", "b", "c", "d", "e"}, put())
+	for _, refused := range []string{`{"user_id":"ann","data":{"k":1}}`, `{"user_id":"ann","ttl_seconds":60}`, `{"user_id":"ann","context":"earlier"}`} {
+		status, out := s.ask("", "PUT", "/v1/working-memory/s1", refused)
+		require.Equal(t, http.StatusBadRequest, status, out)
+	}
+
+	entries, err := s.store.Read(t.Context(), backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}, "s1", store.Range{})
+	require.NoError(t, err)
+	require.Equal(t, entries[0].Turn, entries[1].Turn)
+	require.NotEqual(t, entries[1].Turn, entries[2].Turn)
+	require.True(t, entries[1].Done)
+	require.False(t, entries[4].Done)
+}
+
+func TestOddRequestsOfTheirsAreRefusedOrBounded(t *testing.T) {
+	s := newServer(t, nil, nil)
+	addedID(s, "", "ann", "I moved to Hangzhou.")
+	const huge = "9223372036854775807"
+	for _, r := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"POST", "/memories", `{"user_id":"ann"}`, 422},
+		{"POST", "/memories", `{"messages":[{"role":"user","content":"x"}]}`, 400},
+		{"POST", "/memories", `{"user_id":"ann","messages":"x"}`, 400},
+		{"POST", "/memories", `{"user_id":"ann","infer":false,"messages":[{"role":"user","content":7}]}`, 200}, // nothing is said in it
+		{"POST", "/memories", `{"user_id":null,"agent_id":"bot","infer":null,"expiration_date":null,"messages":[{"role":"user","content":"x"}]}`, 200},
+		{"POST", "/memories", `{"user_id":"ann","expiration_date":"tomorrow","messages":[{"role":"user","content":"x"}]}`, 400},
+		{"POST", "/search", `{"query":"x","user_id":"ann","top_k":5000}`, 400},
+		{"POST", "/v3/memories/?page=" + huge + "&page_size=" + huge, `{"filters":{"user_id":"ann"}}`, 200},
+		{"POST", "/v3/memories/?page=-3&page_size=-3", `{"filters":{"user_id":"ann"}}`, 200},
+		{"DELETE", "/entities/run/r1", ``, 400},
+		{"DELETE", "/entities/workspace/w", ``, 400},
+		{"GET", "/v1/working-memory/?user_id=ann&offset=" + huge + "&limit=" + huge, ``, 200},
+		{"GET", "/v1/working-memory/s1?user_id=ann", ``, 404},
+		{"POST", "/v1/long-term-memory/", `{"memories":[]}`, 422},
+		{"DELETE", "/v1/long-term-memory", ``, 200},
+		{"POST", "/memories", `{"user_id":"ann","expiration_date":[],"messages":[{"role":"user","content":"x"}]}`, 400},
+		{"POST", "/v1/long-term-memory/", `{"memories":[{"user_id":"ann","text":" "}]}`, 422},
+		{"POST", "/v1/long-term-memory/", `{"memories":[{"user_id":"ann","text":"x","memory_type":"other"}]}`, 400},
+		{"POST", "/v1/long-term-memory/search", `{"text":"x","limit":4000000000000000000,"offset":6000000000000000000,"user_id":{"eq":"ann"}}`, 200},
+		{"POST", "/v1/long-term-memory/search", `{"text":"","limit":-1,"offset":-1,"user_id":{"eq":"ann","ne":null}}`, 200},
+		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"any":["ann"]}}`, 400},
+		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"memory_type":{"eq":"other"}}`, 400},
+		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"topics":{"startswith":"a"}}`, 400},
+		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"created_at":{"gte":"2024-05-01T00:00:00"}}`, 400}, // of which zone?
+		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"last_accessed":{"gte":"2024-05-01T00:00:00Z"}}`, 400},
+	} {
+		status, out := s.ask("", r.method, r.path, r.body)
+		require.Equal(t, r.status, status, "%s %s %s %v", r.method, r.path, r.body, out)
+	}
+}
+
+func TestLearningIsAJobForWhomAsksForOne(t *testing.T) {
+	s := newServer(t, nil, nil)
+	status, out := s.call("", "POST", "/v3/memories/add/", map[string]any{"user_id": "ann", "infer": false,
+		"messages": []any{map[string]any{"role": "user", "content": "I drink tea."}}}, "Prefer", "respond-async")
+	require.Equal(t, http.StatusAccepted, status, out)
+	require.NotEmpty(t, out["url"])
+}

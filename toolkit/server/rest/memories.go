@@ -1,0 +1,149 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"fmt"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/toolkit/server/access"
+)
+
+// scopeQuery is a scope as parameters of an address.
+type scopeQuery struct {
+	Scope backends.Scope `json:"-" query:"scope"`
+}
+
+type idQuery struct {
+	scopeQuery
+	ID string `json:"-" path:"id"`
+}
+
+type deleteQuery struct {
+	idQuery
+	Erase bool `json:"-" query:"erase" jsonschema:"its history, too, and the words of the turn that taught it"`
+}
+
+// searchResponse is the answer of a search.
+type searchResponse struct {
+	backends.SearchResponse
+	Degraded string `json:"degraded,omitempty"`
+}
+
+// addResponse is the answer of an add.
+type addResponse struct {
+	backends.AddResponse
+	Items []item `json:"items"`
+}
+
+type item struct {
+	backends.Item
+	Error string `json:"error,omitempty"`
+}
+
+func addResponseOf(r *backends.AddResponse) *addResponse {
+	out := &addResponse{AddResponse: *r, Items: make([]item, len(r.Items))}
+	for i, x := range r.Items {
+		out.Items[i].Item = x
+		if x.Err != nil {
+			_, _, out.Items[i].Error = statusOf(x.Err)
+		}
+	}
+	return out
+}
+
+type countResponse struct {
+	Count int `json:"count"`
+}
+
+// memoryRoutes are the endpoints of memories, and of a person as a whole.
+func (h *Handler) memoryRoutes() {
+	read, write, long := traits{}, traits{mode: access.Write}, traits{mode: access.Write, long: true}
+	scoped(h, "POST search", "Memories that answer a query, best first.", read, (*call).search)
+	scoped(h, "POST add", "Learn from messages.", long, func(c *call, in *backends.AddRequest) (*addResponse, error) {
+		out, err := c.Backend().Add(c, in)
+		if err != nil {
+			return nil, err
+		}
+		return addResponseOf(out), nil
+	})
+	scoped(h, "POST forget", "Erase all of a person, or a part of what they said.",
+		traits{mode: access.Write | access.Whole, long: true},
+		func(c *call, in *backends.ForgetRequest) (*backends.Receipt, error) {
+			return c.Erase(c, in.Scope, in.Part)
+		})
+	if _, ok := backends.As[backends.Rollbacker](h.cfg.Memory.Backend()); ok {
+		scoped(h, "POST rollback", "Take back what a session, messages or a source taught.", long,
+			func(c *call, in *backends.RollbackRequest) (*backends.RollbackReport, error) {
+				return c.Rollback(c, in)
+			})
+	}
+	add(h, own, "GET /api/v1/export", "All that is held of a person, one JSON value a line.", traits{mode: access.Whole, stream: true}, (*call).export)
+	add(h, own, "POST /api/v1/import", "Read what an export wrote.", traits{mode: access.Write | access.Whole, stream: true}, (*call).load)
+
+	if _, ok := backends.As[backends.EntityLister](h.cfg.Memory.Backend()); ok {
+		list(h, "entities", "GET entities", "Whom and what the memories are about.", func(c *call, in *scopeQuery) ([]backends.Entity, error) {
+			lister, _ := backends.As[backends.EntityLister](c.Backend())
+			return lister.Entities(c, in.Scope)
+		})
+	}
+	if _, ok := backends.As[backends.Manager](h.cfg.Memory.Backend()); !ok {
+		return
+	}
+	scoped(h, "POST list", "A page of memories, in the order in which they were stored.", read,
+		func(c *call, in *backends.ListRequest) (*backends.ListResponse, error) {
+			out, err := c.Manager.List(c, in)
+			if err == nil {
+				out.Memories = orEmpty(out.Memories)
+			}
+			return out, err
+		})
+	scoped(h, "GET memories/{id}", "One memory, also one that holds no more.", read,
+		func(c *call, in *backends.GetRequest) (*backends.Memory, error) { return c.Manager.Get(c, in) })
+	list(h, "events", "GET memories/{id}/history", "What happened to a memory, with those that it superseded.",
+		func(c *call, in *backends.HistoryRequest) ([]backends.Event, error) { return c.Manager.History(c, in) })
+	scoped(h, "PATCH memories/{id}", "Change a memory; its former text stays in the history.", write,
+		func(c *call, in *backends.UpdateRequest) (*backends.Memory, error) { return c.Manager.Update(c, in) })
+	scoped(h, "DELETE memories/{id}", "Delete a memory; its history stays, unless what was said is erased with it.", write,
+		func(c *call, in *deleteQuery) (countResponse, error) {
+			return countResponse{1}, c.Manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID, Erase: in.Erase})
+		})
+	scoped(h, "POST delete", "Delete the memories that a filter matches.", traits{mode: access.Write | access.Whole},
+		func(c *call, in *backends.DeleteAllRequest) (countResponse, error) {
+			if in.Filter == nil {
+				return countResponse{}, fmt.Errorf("%w: there is no filter; to erase all there is /api/v1/forget", backends.ErrInvalid)
+			}
+			n, err := c.Manager.DeleteAll(c, in)
+			return countResponse{n}, err
+		})
+}
+
+func (c *call) search(in *backends.SearchRequest) (*searchResponse, error) {
+	found, err := c.Search(c, in)
+	if err != nil {
+		return nil, err
+	}
+	out := &searchResponse{SearchResponse: backends.SearchResponse{Hits: orEmpty(found.Hits)}}
+	if found.Degraded != nil {
+		_, _, out.Degraded = statusOf(found.Degraded)
+	}
+	return out, nil
+}
+
+func (c *call) export(in *scopeQuery) (any, error) {
+	s, err := c.open(in.Scope, c.route.mode)
+	if err == nil {
+		c.w.Header().Set("Content-Type", "application/jsonl")
+		_, err = c.Export(c, s, c)
+	}
+	return nil, err
+}
+
+func (c *call) load(in *scopeQuery) (count store.TransferCount, err error) {
+	if _, err = c.open(in.Scope, c.route.mode); err == nil {
+		count, err = c.Import(c, c.r.Body)
+	}
+	return count, err
+}
