@@ -12,6 +12,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox/adkx"
 	"github.com/einomem/einomem/internal/fault"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // A turn belongs to the life of its user's partition in which it began (see [store.Begin]).
@@ -44,8 +45,9 @@ func (h *Hooks) beginLife(ctx context.Context, s backends.Scope) (wait func() st
 // life asks the store. It is the cheapest question, and tells whether the store hangs; other
 // failures are for the search to report.
 func (h *Hooks) life(ctx context.Context, p backends.Partition) string {
-	ask := func(ctx context.Context) (string, error) {
-		life, err := h.cfg.Sessions.Life(ctx, p)
+	ask := func(ctx context.Context) (life string, err error) {
+		defer work.Recover("the store", &err) // it runs beside the search
+		life, err = h.cfg.Sessions.Life(ctx, p)
 		if ctx.Err() == nil {
 			err = nil
 		}

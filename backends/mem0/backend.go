@@ -5,7 +5,6 @@ package mem0
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/period"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // Backend is mem0-style memory. Search and Add report to Eino's callbacks as component
@@ -35,7 +33,6 @@ type Backend struct {
 	keep   *keeper.Keeper
 	engine *reconcile.Engine
 	traced backends.Backend // search and add, seen by Eino's callbacks
-	calls  work.Calls
 }
 
 // manager has the methods of [backends.Manager], and Export, Import and Retain.
@@ -92,11 +89,11 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 type plain struct{ *Backend }
 
 func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	return keeper.Call(ctx, p.keep, &p.calls, r, p.search)
+	return keeper.Call(ctx, p.keep, r, p.search)
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	return keeper.Call(ctx, p.keep, &p.calls, r, func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	return keeper.Call(ctx, p.keep, r, func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 		ctx, err := p.keep.Begin(ctx, r.Scope)
 		if err != nil {
 			return nil, err
@@ -162,10 +159,7 @@ func (b *Backend) Entities(ctx context.Context, s backends.Scope) ([]backends.En
 // counted uses. The store and the models stay open. Calls to Search and Add after it are
 // ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
-	if err := b.calls.Close(ctx); err != nil {
-		return fmt.Errorf("mem0: %w", err)
-	}
-	return errors.Join(b.keep.Stop(ctx), b.keep.Ranker().Close())
+	return b.keep.Close(ctx)
 }
 
 // Sessions returns the store's sessions. A middleware without a log of its own keeps its log there,

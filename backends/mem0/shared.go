@@ -28,7 +28,7 @@ import (
 // Errors: ErrInvalid without Config.Shared, and for a memory that is past or not a fact; ErrNoScope
 // where the scope lacks the person or the workspace; ErrNotFound for an id of another partition.
 func (b *Backend) Promote(ctx context.Context, s backends.Scope, id string) (*backends.Memory, error) {
-	return keeper.Call(ctx, b.keep, &b.calls, &backends.GetRequest{Scope: s, ID: id}, b.promote)
+	return keeper.Call(ctx, b.keep, &backends.GetRequest{Scope: s, ID: id}, b.promote)
 }
 
 func (b *Backend) promote(ctx context.Context, r *backends.GetRequest) (*backends.Memory, error) {

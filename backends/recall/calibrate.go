@@ -81,17 +81,16 @@ func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 		known = newScales(vectors[n:])
 		r.scales.Store(known)
 	case errors.Is(err, context.DeadlineExceeded) && known == nil && r.scaling.CompareAndSwap(false, true):
-		apart, finish, closed := r.background(ctx)
+		closed := r.life.Go(ctx, "embedder", func(ctx context.Context) error {
+			defer r.scaling.Store(false)
+			if vectors, err := r.vectors(ctx, r.storing, texts[n:]); err == nil {
+				r.scales.Store(newScales(vectors))
+			}
+			return nil // the breaker knows how it ended
+		})
 		if closed != nil {
 			return closed
 		}
-		go func() {
-			defer finish()
-			defer r.scaling.Store(false)
-			if vectors, err := r.vectors(apart, r.storing, texts[n:]); err == nil {
-				r.scales.Store(newScales(vectors))
-			}
-		}()
 	}
 	if err != nil {
 		return err

@@ -344,14 +344,13 @@ func call[T any](ctx context.Context, s *service, f func(context.Context) (T, er
 	case err == nil, s.prober == nil:
 		out, err = fault.Call(ctx, s.breaker, limit, f)
 	case due:
-		apart, finish, closed := s.prober.background(ctx)
+		closed := s.prober.life.Go(ctx, "probe", func(ctx context.Context) error {
+			_, _ = fault.Call(ctx, s.breaker, limit, f) // the breaker knows how it ended
+			return nil
+		})
 		if closed != nil {
 			return out, closed
 		}
-		go func() {
-			defer finish()
-			_, _ = fault.Call(apart, s.breaker, limit, f) // the breaker knows how it ended
-		}()
 	}
 	return out, err
 }

@@ -42,11 +42,13 @@ func (p *partition) current(ctx context.Context) error {
 		return err
 	}
 	result := p.waiting.DoChan("", func() (any, error) {
-		ctx, finish, err := p.ranker.background(ctx)
+		leave, err := p.ranker.life.Enter()
 		if err != nil {
 			return nil, err
 		}
-		defer finish()
+		defer leave()
+		ctx, end := p.ranker.life.Within(context.WithoutCancel(ctx))
+		defer end()
 		p.running.Lock()
 		defer p.running.Unlock()
 		p.waiting.Forget("") // it begins: who comes now waits for the next one

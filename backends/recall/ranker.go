@@ -43,11 +43,7 @@ type Ranker struct {
 	rewrites             singleflight.Group // of the searches that wait for one
 	rewritten            *lru.Cache[string, *Rewriting]
 
-	life      context.Context // ends with Close
-	end       context.CancelFunc
-	mu        sync.Mutex // guards closed, and refreshes.Add against Close
-	closed    bool
-	refreshes sync.WaitGroup
+	life *work.Service // loads, and calls of services that go on beside searches
 }
 
 // New returns a Ranker. The store and the embedder get their first call later. An unusable
@@ -70,7 +66,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
 	r.reranking = newService("reranker", c.RerankTimeout, openForSearches, r)
 	r.rewriting = newService("rewriter", c.RewriteTimeout, openForSearches, r)
-	r.life, r.end = context.WithCancel(context.Background())
+	r.life = work.NewService(context.Background(), fmt.Errorf("recall: %w: the ranker is closed", backends.ErrUnavailable), nil)
 	r.rewritten, err = lru.New[string, *Rewriting](maxRewritings)
 	return r, err
 }
@@ -84,12 +80,8 @@ func (r *Ranker) EmbeddingModel() string { return r.config.EmbeddingModel }
 // Close ends running loads and waits for them. Calls after it are ErrUnavailable. The store and the
 // embedder stay open.
 func (r *Ranker) Close() error {
-	r.mu.Lock()
-	r.closed = true
-	r.mu.Unlock()
-	r.end()
-	r.refreshes.Wait()
-	return nil
+	r.life.Cancel()
+	return r.life.Drain(context.Background())
 }
 
 // Search returns the memories of partition p that answer the query, best first, as the package
@@ -249,20 +241,6 @@ func (r *Ranker) partition(ctx context.Context, p backends.Partition) (*partitio
 		read.Store(asked{r, p}, part)
 	}
 	return part, nil
-}
-
-// background returns a context for work that goes on when the caller gives up: it keeps
-// the values of ctx and ends with Close, which waits until finish.
-func (r *Ranker) background(ctx context.Context) (work context.Context, finish func(), err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return nil, nil, fmt.Errorf("recall: %w: the ranker is closed", backends.ErrUnavailable)
-	}
-	r.refreshes.Add(1)
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(r.life, cancel)
-	return work, func() { stop(); cancel(); r.refreshes.Done() }, nil
 }
 
 // Config configures a [Ranker]. [New] copies it.

@@ -41,10 +41,8 @@ const leased = 15 * time.Minute
 type Background struct {
 	*Reflector
 	schedule Schedule
-	onError  func(ctx context.Context, stage string, err error)
 	owner    string
-	ctx      context.Context // ends with Close
-	cancel   context.CancelFunc
+	life     *work.Service
 	due      *work.List[backends.Partition]
 
 	mu      sync.Mutex
@@ -82,19 +80,24 @@ func Start(s *Schedule, onError func(ctx context.Context, stage string, err erro
 	if err != nil {
 		return nil, err
 	}
-	b := &Background{Reflector: r, schedule: *s, onError: onError, owner: backends.NewID(), waiting: map[backends.Partition]waiting{}}
+	b := &Background{Reflector: r, schedule: *s, owner: backends.NewID(), waiting: map[backends.Partition]waiting{}}
 	b.schedule.Turns, b.schedule.Idle = cmp.Or(s.Turns, 20), cmp.Or(s.Idle, time.Hour)
 	b.schedule.Calls, b.schedule.Tokens = cmp.Or(s.Calls, 20), cmp.Or(s.Tokens, 200_000)
-	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.due = work.NewList(1, b.visit)
+	b.life = work.NewService(context.Background(), errors.New("reflection is closed"), onError)
+	b.due = work.NewList(b.life, "reflect", 1, b.reflect)
 	return b, nil
 }
 
-// After notes that a turn of a scope ended. It returns at once.
+// After notes that a turn of a scope ended. It returns at once. After Close it does nothing.
 func (b *Background) After(s backends.Scope) {
+	leave, err := b.life.Enter()
+	if err != nil {
+		return
+	}
+	defer leave()
 	team := backends.Scope{Namespace: s.Namespace, Workspace: s.Workspace}
 	for _, of := range []backends.Scope{s, team} {
-		_, of, p, err := b.home(b.ctx, of)
+		_, of, p, err := b.home(b.life.Running(), of)
 		if err != nil || of.IsZero() {
 			continue
 		}
@@ -107,9 +110,8 @@ func (b *Background) After(s backends.Scope) {
 
 // Close ends running work, with no operation half done, and stores the counted turns.
 func (b *Background) Close(ctx context.Context) error {
-	b.due.Close()
-	b.cancel()
-	_, err := work.Await(ctx, "reflection", func() (any, error) { b.due.Wait(); return nil, nil })
+	b.life.Cancel()
+	err := b.life.Drain(ctx)
 	for p := range b.waiting {
 		if err == nil {
 			_, err = b.update(ctx, p, func(*state) {})
@@ -163,14 +165,7 @@ func (b *Background) update(ctx context.Context, p backends.Partition, change fu
 	return counted.scope, err
 }
 
-// visit reflects on a partition that is idle, if it is due.
-func (b *Background) visit(p backends.Partition) {
-	err := work.Catch("reflect", func() error { return b.reflect(b.ctx, p) })
-	if err != nil && b.ctx.Err() == nil {
-		work.Report(b.ctx, b.onError, "reflect", err)
-	}
-}
-
+// reflect reflects on a partition that is idle, if it is due.
 func (b *Background) reflect(ctx context.Context, p backends.Partition) error {
 	now := keeperOf(keepers(b.Backend), p).Now()
 	var mine bool

@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/work"
 )
 
 // Backend is ReMe-style memory. Search and Add report to Eino's callbacks as component
@@ -44,7 +43,6 @@ type Backend struct {
 	stop    func(ctx context.Context) error // of the recorder
 	library *Library
 
-	calls  work.Calls
 	traced backends.Backend // search and add, seen by Eino's callbacks
 }
 
@@ -126,15 +124,12 @@ func (b *Backend) GuideTools(m model.ToolCallingChatModel, scope func(context.Co
 // models stay open. Calls to Search, Add, RecordOutcome and RecordCalls after it are
 // ErrUnavailable.
 func (b *Backend) Close(ctx context.Context) error {
-	waited := b.calls.Close(ctx)
-	err := errors.Join(waited, b.stop(ctx))
+	waited := b.keeper.Stop(ctx)
+	err := b.stop(ctx)
 	if waited == nil { // else the calls need the index; call Close again
-		err = errors.Join(err, b.keeper.Stop(ctx), b.keeper.Ranker().Close())
+		waited = b.keeper.Close(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("reme: %w", err)
-	}
-	return nil
+	return errors.Join(waited, err)
 }
 
 // Search implements [backends.Backend]. It joins knowledge from the speaker's partition with
@@ -160,11 +155,11 @@ func (b *Backend) Add(ctx context.Context, r *backends.AddRequest) (*backends.Ad
 type plain struct{ *Backend }
 
 func (p plain) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	return keeper.Call(ctx, p.keeper, &p.calls, r, p.search)
+	return keeper.Call(ctx, p.keeper, r, p.search)
 }
 
 func (p plain) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
-	return keeper.Call(ctx, p.keeper, &p.calls, r, func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	return keeper.Call(ctx, p.keeper, r, func(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 		ctx, err := p.keeper.Begin(ctx, r.Scope)
 		if err != nil {
 			return nil, err

@@ -154,7 +154,7 @@ func (t *Turn) trajectory(o *Outcome) task.Trajectory {
 // unknown turn; ErrInvalid for a score that is NaN or infinite, and without a model; and the errors
 // of Task().Summarize.
 func (b *Backend) RecordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {
-	return keeper.Call(ctx, b.keeper, &b.calls, r, b.recordOutcome)
+	return keeper.Call(ctx, b.keeper, r, b.recordOutcome)
 }
 
 func (b *Backend) recordOutcome(ctx context.Context, r *backends.OutcomeRequest) (*backends.AddResponse, error) {

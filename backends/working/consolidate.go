@@ -26,11 +26,11 @@ import (
 // the log and are retried in the background. A call during the pause tries at once, and its
 // failure does not count as an attempt. If nothing is pending the response is empty.
 func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.AddResponse, error) {
-	k, err := m.enterSession(s)
+	k, leave, err := m.enter(s)
 	if err != nil {
 		return nil, fmt.Errorf("consolidating: %w", err)
 	}
-	defer m.calls.Leave()
+	defer leave()
 	if err := m.queue.Do(ctx, k, func() error { return nil }); err != nil {
 		return nil, fmt.Errorf("consolidating session %s: %w", k, err)
 	}
@@ -39,7 +39,7 @@ func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.A
 
 // consolidate is Consolidate once all recorded turns are in the log.
 func (m *Memory) consolidate(ctx context.Context, k session.Key) (*backends.AddResponse, error) {
-	ctx, cancel := m.bound(ctx)
+	ctx, cancel := m.life.Within(ctx)
 	defer cancel()
 	unlock, err := m.due.Lock(ctx, k)
 	if err != nil {

@@ -172,11 +172,11 @@ const mostUnlearnt = 200
 // the 200 pending sessions that began first. It is empty while everything is learnt. open is the
 // id of the last turn of the scope's session while it is not done, else "".
 func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) (out []backends.Memory, open string, err error) {
-	k, err := m.enterSession(s)
+	k, leave, err := m.enter(s)
 	if err != nil {
 		return nil, "", fmt.Errorf("unlearnt turns: %w", err)
 	}
-	defer m.calls.Leave()
+	defer leave()
 	waiting := m.queue.Waiting() // an entry that leaves the queue meanwhile is in the log
 	page, err := m.cfg.Sessions.List(ctx, store.SessionQuery{Partition: &k.Partition, Pending: true, Page: store.Page{Limit: mostUnlearnt}})
 	if err != nil {

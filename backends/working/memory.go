@@ -39,13 +39,7 @@ type Memory struct {
 	cfg   Config
 	owner string // of leases: one Memory, so that a process may have several
 
-	ctx      context.Context // ends when running work must end
-	cancel   context.CancelFunc
-	open     context.Context // ends when Close begins
-	shut     context.CancelFunc
-	calls    work.Calls
-	sweeping sync.WaitGroup
-
+	life  *work.Service                      // calls, and what follows
 	queue *work.Queue[session.Key, *entries] // recorded turns
 	due   *work.List[session.Key]            // sessions to consolidate; one consolidation a session in this process
 
@@ -67,41 +61,24 @@ func New(ctx context.Context, cfg *Config) (*Memory, error) {
 	m := &Memory{
 		cfg: c, owner: c.IDs(), backlogs: make(map[session.Key]*backlog),
 	}
-	m.ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	m.open, m.shut = context.WithCancel(m.ctx)
-	m.queue = work.NewQueue(m.ctx, work.QueueConfig[session.Key, *entries]{
+	m.life = work.NewService(ctx, ErrClosed, c.OnError)
+	m.queue = work.NewQueue(m.life, StageAppend, work.QueueConfig[session.Key, *entries]{
 		Size: c.Queue, Workers: c.Workers, Handle: m.appendRecorded,
 		Pause: func(failures int) time.Duration { return min(m.pause(failures), appendPause) },
 	})
-	m.due = work.NewList(c.Workers, m.visit)
+	m.due = work.NewList(m.life, StageConsolidate, c.Workers, m.visit)
 	if c.Sweep > 0 {
-		m.sweeping.Go(m.sweeper)
+		_ = m.life.Every(ctx, StageSweep, c.Sweep, m.sweep)
 	}
 	return m, nil
 }
 
-// enter begins a call, which calls.Leave ends, or returns ErrClosed.
-func (m *Memory) enter() error {
-	if !m.calls.Enter() {
-		return ErrClosed
+// enter begins a call about the session that a scope names: see [work.Service.Enter].
+func (m *Memory) enter(s backends.Scope) (k session.Key, leave func(), err error) {
+	if k, _, err = session.KeyOf(s); err == nil {
+		leave, err = m.life.Enter()
 	}
-	return nil
-}
-
-// enterSession is enter for a call about the session that a scope names.
-func (m *Memory) enterSession(s backends.Scope) (session.Key, error) {
-	k, _, err := session.KeyOf(s)
-	if err != nil {
-		return k, err
-	}
-	return k, m.enter()
-}
-
-// bound returns a context that ends with ctx, or when the running work of the Memory must end.
-func (m *Memory) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(m.ctx, cancel)
-	return ctx, func() { stop(); cancel() }
+	return k, leave, err
 }
 
 // report logs an error of background work, and passes it to Config.OnError.
@@ -114,10 +91,11 @@ func (m *Memory) report(ctx context.Context, stage string, err error) {
 // in the queue or in the log and are retried. Turns that are still open stay in the log. Neither
 // they nor older failures are part of the error.
 func (m *Memory) Flush(ctx context.Context) error {
-	if err := m.enter(); err != nil {
+	leave, err := m.life.Enter()
+	if err != nil {
 		return err
 	}
-	defer m.calls.Leave()
+	defer leave()
 	appended := m.queue.Flush(ctx)
 	return errors.Join(appended, m.each(m.backlogged(), func(k session.Key) error {
 		_, err := m.consolidate(ctx, k)
@@ -129,13 +107,14 @@ func (m *Memory) Flush(ctx context.Context) error {
 // before is in the log. The error has the turns that could not be appended.
 func (m *Memory) Settle(ctx context.Context, s backends.Scope) error {
 	p, err := s.Speaker()
-	if err == nil {
-		err = m.enter()
-	}
 	if err != nil {
 		return err
 	}
-	defer m.calls.Leave()
+	leave, err := m.life.Enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
 	var errs []error
 	for _, e := range m.queue.Waiting() {
 		if e.key.Partition == p {
@@ -161,28 +140,9 @@ func (m *Memory) Close(ctx context.Context) error {
 }
 
 func (m *Memory) shutdown(ctx context.Context) error {
-	defer m.cancel()
-	m.shut()
-	m.due.Close()
-	idle := make(chan struct{})
-	go func() {
-		defer close(idle)
-		_ = m.calls.Close(context.WithoutCancel(ctx))
-		m.sweeping.Wait()
-		m.due.Wait()
-	}()
-	err := m.queue.Stop(ctx, closeGrace)
+	m.life.Stop()
 	_ = m.appendRest(ctx) // before the wait below, which may take all the time that is left
-	select {
-	case <-idle:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-		m.cancel()
-		select {
-		case <-idle:
-		case <-time.After(closeGrace):
-		}
-	}
+	err := m.life.Close(ctx, closeGrace)
 	if err != nil {
 		err = fmt.Errorf("closing working memory: what was under way was cancelled: %w", err)
 	}

@@ -51,10 +51,11 @@ func (m *Memory) Append(ctx context.Context, t *Turn) error {
 // take passes the entries of a turn to f, if it has any.
 func (m *Memory) take(ctx context.Context, t *Turn, f func(*entries) error) (err error) {
 	defer work.Recover("working memory", &err)
-	if err := m.enter(); err != nil {
+	leave, err := m.life.Enter()
+	if err != nil {
 		return err
 	}
-	defer m.calls.Leave()
+	defer leave()
 	e, err := m.entriesOf(ctx, t)
 	if err != nil || e == nil {
 		return err
@@ -77,11 +78,7 @@ func (m *Memory) take(ctx context.Context, t *Turn, f func(*entries) error) (err
 // durability matters more than time.
 func (m *Memory) Record(ctx context.Context, t *Turn) error {
 	return m.take(ctx, t, func(e *entries) error {
-		err := m.queue.Push(ctx, e.key, e)
-		if errors.Is(err, work.ErrClosed) {
-			return ErrClosed
-		}
-		return err
+		return m.queue.Push(ctx, e.key, e)
 	})
 }
 
@@ -367,11 +364,11 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	if backends.IsIncognito(ctx) {
 		return nil
 	}
-	k, err := m.enterSession(s)
+	k, leave, err := m.enter(s)
 	if err != nil {
 		return fmt.Errorf("open turn %q: %w", t.ID, err)
 	}
-	defer m.calls.Leave()
+	defer leave()
 	if ctx, err = store.Begin(ctx, m.cfg.Sessions, k.Partition); err != nil {
 		return fmt.Errorf("open turn %q of session %s: %w", t.ID, k, err)
 	}
@@ -396,11 +393,11 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 // TakeOpenTurn returns the turn that was saved under a checkpoint, and removes it. If the turn is
 // missing it returns nil.
 func (m *Memory) TakeOpenTurn(ctx context.Context, s backends.Scope, checkpointID string) (*Turn, error) {
-	k, err := m.enterSession(s)
+	k, leave, err := m.enter(s)
 	if err != nil {
 		return nil, fmt.Errorf("open turn: %w", err)
 	}
-	defer m.calls.Leave()
+	defer leave()
 	data, err := m.cfg.Sessions.GetBlob(ctx, k.Partition, k.ID, openTurnBlob(checkpointID))
 	if errors.Is(err, backends.ErrNotFound) {
 		return nil, nil

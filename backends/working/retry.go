@@ -187,11 +187,12 @@ func reason(err error) string { return text.TruncateBytes(text.Clean(err.Error()
 // part of the error. The failures are learnt after later messages, so that an outdated fact may
 // come back: look at the Failures of the [store.Session] first.
 func (m *Memory) RetryFailures(ctx context.Context, scopes ...backends.Scope) error {
-	if err := m.enter(); err != nil {
+	leave, err := m.life.Enter()
+	if err != nil {
 		return fmt.Errorf("retrying failures: %w", err)
 	}
-	defer m.calls.Leave()
-	ctx, cancel := m.bound(ctx)
+	defer leave()
+	ctx, cancel := m.life.Within(ctx)
 	defer cancel()
 	keys, err := m.withFailures(ctx, scopes)
 	if err != nil {

@@ -63,7 +63,7 @@ func (m *Memory) takeBacklog(k session.Key) (ctx context.Context, appends int) {
 	defer m.mu.Unlock()
 	b := m.backlogs[k]
 	if b == nil {
-		return m.ctx, 0
+		return m.life.Running(), 0
 	}
 	b.turns, b.tokens = 0, 0
 	return b.ctx, b.appends
@@ -113,37 +113,26 @@ func (m *Memory) backlogged() []session.Key {
 }
 
 // visit consolidates one session in the background. The caller holds the session's lock.
-func (m *Memory) visit(k session.Key) {
+func (m *Memory) visit(_ context.Context, k session.Key) error {
 	ctx, appends := m.takeBacklog(k)
-	ctx, cancel := m.bound(context.WithoutCancel(ctx))
+	ctx, cancel := m.life.Within(context.WithoutCancel(ctx))
 	defer cancel()
-	_, wait, err := m.learn(ctx, k, false)
+	var wait time.Duration
+	err := work.Catch("the store", func() (err error) {
+		_, wait, err = m.learn(ctx, k, false)
+		return err
+	})
 	switch {
 	case err == nil:
 		m.endBacklog(k, appends, wait)
-	case m.ctx.Err() != nil: // closing: the log keeps it
+	case m.life.Running().Err() != nil: // closing: the log keeps it
 	case errors.Is(err, errBusy) || errors.Is(err, errLost):
 		m.postpone(k, m.pause(1))
 	default:
 		m.report(ctx, StageConsolidate, fmt.Errorf("consolidating session %s: %w", k, err))
 		m.postpone(k, wait)
 	}
-}
-
-// sweeper looks for sessions that other processes left, at once and then every Config.Sweep.
-func (m *Memory) sweeper() {
-	tick := time.NewTicker(m.cfg.Sweep)
-	defer tick.Stop()
-	for {
-		if err := work.Catch("the store", func() error { return m.sweep(m.ctx) }); err != nil && m.ctx.Err() == nil {
-			m.report(m.ctx, StageSweep, err)
-		}
-		select {
-		case <-m.open.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	return nil
 }
 
 // sweep consolidates the pending sessions that other processes left.
@@ -152,19 +141,18 @@ func (m *Memory) sweep(ctx context.Context) error {
 	g.SetLimit(m.cfg.Workers) // Go waits for a free worker, so that the listing stays in step with the work
 	defer func() { _ = g.Wait() }()
 	err := eachSession(ctx, m.cfg.Sessions, true, func(s *store.Session) error {
-		if m.open.Err() != nil {
+		if m.life.Open().Err() != nil {
 			return ErrClosed
 		}
 		if m.left(s) {
 			k := session.Key{Partition: s.Partition, ID: s.ID}
 			g.Go(func() error {
-				if unlock, err := m.due.Lock(m.open, k); err == nil {
-					defer unlock()
-					if err := work.Catch("the store", func() error { m.visit(k); return nil }); err != nil {
-						m.report(m.ctx, StageConsolidate, err)
-					}
+				unlock, err := m.due.Lock(m.life.Open(), k)
+				if err != nil {
+					return nil
 				}
-				return nil
+				defer unlock()
+				return m.visit(ctx, k)
 			})
 		}
 		return nil

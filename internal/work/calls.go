@@ -1,8 +1,8 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package work has the common parts of concurrent code: queues of work by key, locks by
-// key, calls that Close waits for, and panics that become errors.
+// Package work has the common parts of concurrent code: the life of what runs in the
+// background ([Service]), queues of work by key, locks by key, and panics that become errors.
 package work
 
 import (
@@ -11,61 +11,12 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/einomem/einomem/backends"
 )
-
-// Calls counts the calls under way, so that their resources are closed after the last of
-// them. The zero value is ready. It is safe for concurrent use.
-type Calls struct {
-	underway     sync.RWMutex // each call holds it for reading
-	closed, idle atomic.Bool  // idle: the last call ended after Close
-}
-
-// Enter begins a call, which Leave ends. It returns false after Close.
-func (c *Calls) Enter() bool {
-	if !c.underway.TryRLock() { // Close waits
-		return false
-	}
-	if c.closed.Load() {
-		c.underway.RUnlock()
-		return false
-	}
-	return true
-}
-
-// Leave ends a call.
-func (c *Calls) Leave() { c.underway.RUnlock() }
-
-// Close refuses further calls and waits for the calls under way, or until ctx ends: then
-// it may be called again.
-func (c *Calls) Close(ctx context.Context) error {
-	c.closed.Store(true)
-	if c.underway.TryLock() { // all calls have ended, so even an ended ctx is fine
-		c.end()
-	}
-	if c.idle.Load() {
-		return nil
-	}
-	_, err := Await(ctx, "closing", func() (struct{}, error) {
-		c.underway.Lock()
-		c.end()
-		return struct{}{}, nil
-	})
-	if err != nil {
-		return fmt.Errorf("closing: %w", context.Cause(ctx))
-	}
-	return nil
-}
-
-func (c *Calls) end() {
-	c.idle.Store(true)
-	c.underway.Unlock()
-}
 
 // Catch calls f, and returns an error for a panic in it. The argument what names f.
 func Catch(what string, f func() error) (err error) {

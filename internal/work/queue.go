@@ -13,9 +13,6 @@ import (
 	"time"
 )
 
-// ErrClosed is returned by a [Queue] that was closed.
-var ErrClosed = errors.New("the queue is closed")
-
 // QueueConfig configures a [Queue].
 type QueueConfig[K comparable, V any] struct {
 	Size    int // values that may wait; at least 1
@@ -24,8 +21,8 @@ type QueueConfig[K comparable, V any] struct {
 
 	// Handle works on the oldest values of a key. failures is how often they failed
 	// before. After an error they keep their place, and are tried again after
-	// Pause(failures+1). Handle reports values that can never succeed itself, and returns
-	// nil.
+	// Pause(failures+1); a panic is an error. Handle reports values that can never succeed
+	// itself, and returns nil.
 	Handle func(ctx context.Context, k K, values []V, failures int) error
 	// Pause is how long to wait after so many failures in a row.
 	Pause func(failures int) time.Duration
@@ -33,15 +30,13 @@ type QueueConfig[K comparable, V any] struct {
 
 // Queue hands values to a handler in the background: in order within a key, and several
 // keys at a time. It holds at most as many values as its size. It is safe for concurrent
-// use. Close it: it owns goroutines.
+// use. It stops with its [Service]: then waiting values stay, and the methods but Push go on.
 type Queue[K comparable, V any] struct {
-	cfg     QueueConfig[K, V]
-	ctx     context.Context // of the workers
-	cancel  context.CancelFunc
-	slots   chan struct{}
-	list    *List[K]
-	closing chan struct{}
-	close   sync.Once
+	cfg   QueueConfig[K, V]
+	stage string // names the work in errors
+	life  *Service
+	slots chan struct{}
+	list  *List[K]
 
 	mu      sync.Mutex
 	waiting map[K]*backlog[V]
@@ -53,33 +48,29 @@ type backlog[V any] struct {
 	failures int // of the first values, in a row
 }
 
-// NewQueue returns a queue at work. The handler's context has the values of ctx, and
-// outlives its cancellation.
-func NewQueue[K comparable, V any](ctx context.Context, cfg QueueConfig[K, V]) *Queue[K, V] {
-	q := &Queue[K, V]{
-		cfg: cfg, slots: make(chan struct{}, cfg.Size),
-		closing: make(chan struct{}), waiting: make(map[K]*backlog[V]),
-	}
-	q.ctx, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	q.list = NewList(cfg.Workers, q.work)
+// NewQueue returns a queue at work, whose workers belong to life. The stage names their work in
+// errors.
+func NewQueue[K comparable, V any](life *Service, stage string, cfg QueueConfig[K, V]) *Queue[K, V] {
+	q := &Queue[K, V]{cfg: cfg, stage: stage, life: life, slots: make(chan struct{}, cfg.Size), waiting: make(map[K]*backlog[V])}
+	q.list = NewList(life, stage, cfg.Workers, q.work)
 	return q
 }
 
 // Push takes a value. It returns at once unless the queue is full: then it waits for room
-// until ctx ends. After Close it returns [ErrClosed].
+// until ctx ends. Once the service stops it returns the service's error.
 func (q *Queue[K, V]) Push(ctx context.Context, k K, v V) error {
-	select {
-	case <-q.closing:
-		return ErrClosed
-	default:
+	leave, err := q.life.Enter()
+	if err != nil {
+		return err
 	}
+	defer leave()
 	select {
 	case q.slots <- struct{}{}: // even if ctx is done
 	default:
 		select {
 		case q.slots <- struct{}{}:
-		case <-q.closing:
-			return ErrClosed
+		case <-q.life.open.Done():
+			return q.life.closed
 		case <-ctx.Done():
 			return fmt.Errorf("the queue of %d is full: %w", cap(q.slots), context.Cause(ctx))
 		}
@@ -130,30 +121,6 @@ func (q *Queue[K, V]) Waiting() []V {
 	return out
 }
 
-// Stop refuses new values and ends the workers after their present work. If ctx ends
-// first, it cancels the work, and waits at most grace for it. Waiting values stay;
-// [Queue.Flush] may be called after Stop.
-func (q *Queue[K, V]) Stop(ctx context.Context, grace time.Duration) error {
-	q.close.Do(func() {
-		close(q.closing)
-		q.list.Close()
-	})
-	done := make(chan struct{})
-	go func() { defer close(done); q.list.Wait() }()
-	select {
-	case <-done:
-		q.cancel()
-		return nil
-	case <-ctx.Done():
-	}
-	q.cancel()
-	select {
-	case <-done:
-	case <-time.After(grace):
-	}
-	return context.Cause(ctx)
-}
-
 func (q *Queue[K, V]) add(k K, v V) {
 	q.mu.Lock()
 	b := q.waiting[k]
@@ -169,11 +136,12 @@ func (q *Queue[K, V]) add(k K, v V) {
 	}
 }
 
-func (q *Queue[K, V]) work(k K) {
-	if err := q.drain(q.ctx, k); err != nil && q.ctx.Err() == nil {
+func (q *Queue[K, V]) work(ctx context.Context, k K) error {
+	if err := q.drain(ctx, k); err != nil && ctx.Err() == nil {
 		_, failures := q.first(k)
 		q.list.AddAfter(k, q.cfg.Pause(max(1, failures))) // 0 when a Flush was faster
 	}
+	return nil
 }
 
 // drain handles all values under a key, whose lock the caller holds. The first error
@@ -187,7 +155,7 @@ func (q *Queue[K, V]) drain(ctx context.Context, k K) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if err := q.cfg.Handle(ctx, k, values, failures); err != nil {
+		if err := Catch(q.stage, func() error { return q.cfg.Handle(ctx, k, values, failures) }); err != nil {
 			q.failed(k, ctx.Err() == nil)
 			return err
 		}
@@ -228,25 +196,29 @@ func (q *Queue[K, V]) failed(k K, counts bool) {
 
 // List works on keys as they come due: some keys at the same time, each in one goroutine at a
 // time, and once more if it was added meanwhile. Waiting keys take no goroutine. Make one
-// with [NewList]. It is safe for concurrent use. Close it: it owns goroutines.
+// with [NewList]. It is safe for concurrent use. It stops with its [Service], and forgets the
+// keys that wait then.
 type List[K comparable] struct {
-	do      func(K)
-	most    int // workers
-	locks   Locks[K]
-	working sync.WaitGroup // workers, and keys that wait for their lock
+	life  *Service
+	stage string
+	do    func(context.Context, K) error
+	most  int // workers
+	locks Locks[K]
 
 	mu      sync.Mutex
 	timers  map[K]*time.Timer // of the keys that are due later
 	due     map[K]bool        // keys that are due and wait for their work
 	ready   []K               // the ones that wait for a worker
 	workers int
-	closed  bool
 }
 
 // NewList returns an empty list, which calls do for the keys that are due, at most n of
-// them at the same time.
-func NewList[K comparable](n int, do func(K)) *List[K] {
-	return &List[K]{do: do, most: n, timers: make(map[K]*time.Timer), due: make(map[K]bool)}
+// them at the same time. The workers belong to life; the stage names their work in reports of
+// errors and panics.
+func NewList[K comparable](life *Service, stage string, n int, do func(context.Context, K) error) *List[K] {
+	l := &List[K]{life: life, stage: stage, do: do, most: n, timers: make(map[K]*time.Timer), due: make(map[K]bool)}
+	life.onStop(l.forget)
+	return l
 }
 
 // Add makes k due now.
@@ -257,7 +229,7 @@ func (l *List[K]) Add(k K) { l.AddAfter(k, 0) }
 func (l *List[K]) AddAfter(k K, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || l.due[k] {
+	if l.life.open.Err() != nil || l.due[k] {
 		return
 	}
 	l.stop(k)
@@ -292,73 +264,66 @@ func (l *List[K]) Lock(ctx context.Context, k K) (unlock func(), err error) {
 	return l.locks.Lock(ctx, k)
 }
 
-// Close forgets all keys, and takes no more. Present work goes on.
-func (l *List[K]) Close() {
+// forget drops all keys. The service takes no work any more.
+func (l *List[K]) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed, l.ready = true, nil
+	l.ready = nil
 	for k := range l.timers {
 		l.stop(k)
 	}
 }
 
-// Wait waits for the work that was going on when the list was closed.
-func (l *List[K]) Wait() { l.working.Wait() }
-
 // enter hands a key to a worker, a new one if there may be another. The caller holds mu.
 func (l *List[K]) enter(k K) {
-	if l.ready = append(l.ready, k); l.workers < l.most {
+	if l.ready = append(l.ready, k); l.workers < l.most && l.life.Go(l.life.running, l.stage, l.run) == nil {
 		l.workers++
-		l.working.Add(1)
-		go l.run()
 	}
 }
 
 // run works on the keys that wait for a worker.
-func (l *List[K]) run() {
-	defer l.working.Done()
+func (l *List[K]) run(ctx context.Context) error {
 	for {
 		l.mu.Lock()
 		if len(l.ready) == 0 {
 			l.workers--
 			l.mu.Unlock()
-			return
+			return nil
 		}
 		k := l.ready[0]
 		l.ready = l.ready[1:]
 		l.mu.Unlock()
 		if unlock, ok := l.locks.TryLock(k); ok {
-			l.work(k, unlock)
+			l.work(ctx, k, unlock)
 			continue
 		}
-		l.working.Add(1)
-		go l.await(k) // beside the workers: other keys do not wait for this one
+		// Beside the workers: other keys do not wait for this one.
+		_ = l.life.Go(ctx, l.stage, func(context.Context) error { return l.await(k) })
 	}
 }
 
 // work works on a key that is due, and unlocks it.
-func (l *List[K]) work(k K, unlock func()) {
+func (l *List[K]) work(ctx context.Context, k K, unlock func()) {
 	defer unlock()
 	l.mu.Lock()
 	delete(l.due, k)
-	closed := l.closed
 	l.mu.Unlock()
-	if !closed {
-		l.do(k)
+	if l.life.open.Err() == nil {
+		l.life.try(ctx, l.stage, func(ctx context.Context) error { return l.do(ctx, k) })
 	}
 }
 
-// await hands a key over again once it is unlocked.
-func (l *List[K]) await(k K) {
-	defer l.working.Done()
-	if free, err := l.locks.Lock(context.Background(), k); err == nil { // this context never ends
-		free()
+// await hands a key over again once it is unlocked. Nothing is left to do once the service stops.
+func (l *List[K]) await(k K) error {
+	free, err := l.locks.Lock(l.life.open, k)
+	if err != nil {
+		return nil
 	}
+	free()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.closed {
-		l.enter(k)
-	}
+	l.enter(k)
+	return nil
 }
 
 // stop forgets a key that is due later.

@@ -40,27 +40,6 @@ func TestDefaultsTakeThePlaceOfFunctionsThatFail(t *testing.T) {
 	assert.Equal(t, "id", work.IDs(func() string { return "id" })())
 }
 
-func TestCloseWaitsForTheCallsUnderWay(t *testing.T) {
-	var calls work.Calls
-	require.True(t, calls.Enter())
-	require.True(t, calls.Enter())
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, calls.Close(ended), context.Canceled, "two are under way")
-	closed := make(chan error, 1)
-	go func() { closed <- calls.Close(t.Context()) }()
-	calls.Leave()
-	select {
-	case <-closed:
-		t.Fatal("closed with a call under way")
-	default:
-	}
-	calls.Leave()
-	require.NoError(t, <-closed)
-	require.NoError(t, calls.Close(ended), "nothing is under way")
-	require.False(t, calls.Enter(), "no call begins after Close")
-}
-
 func TestLocksExcludeByKey(t *testing.T) {
 	var locks work.Locks[string]
 	unlock, err := locks.Lock(t.Context(), "a")
@@ -81,12 +60,14 @@ func TestLocksExcludeByKey(t *testing.T) {
 func TestAListWorksOnAKeyInOneGoroutineAtATime(t *testing.T) {
 	var keys, running [4]atomic.Int32
 	var all atomic.Int32
-	l := work.NewList(3, func(k int) {
+	life := service(t)
+	l := work.NewList(life, "keys", 3, func(_ context.Context, k int) error {
 		keys[k].Add(1)
 		assert.EqualValues(t, 1, running[k].Add(1))
 		assert.LessOrEqual(t, all.Add(1), int32(3))
 		all.Add(-1)
 		running[k].Add(-1)
+		return nil
 	})
 	var adders sync.WaitGroup
 	for range 8 {
@@ -100,13 +81,13 @@ func TestAListWorksOnAKeyInOneGoroutineAtATime(t *testing.T) {
 	for k := range keys {
 		assert.Eventually(t, func() bool { return keys[k].Load() > 0 }, time.Minute, time.Millisecond)
 	}
-	l.Close()
-	l.Wait()
+	require.NoError(t, life.Close(t.Context(), 0))
 }
 
 func TestAKeyThatWaitsForRoomDoesNotHoldUpItsCallers(t *testing.T) {
 	entered, release := make(chan string, 10), make(chan struct{})
-	l := work.NewList(1, func(k string) { entered <- k; <-release })
+	life := service(t)
+	l := work.NewList(life, "keys", 1, func(_ context.Context, k string) error { entered <- k; <-release; return nil })
 	l.Add("slow")
 	require.Equal(t, "slow", <-entered)
 	l.Add("k") // there is no room
@@ -120,13 +101,13 @@ func TestAKeyThatWaitsForRoomDoesNotHoldUpItsCallers(t *testing.T) {
 	}
 	close(release)
 	require.Equal(t, "k", <-entered)
-	l.Close()
-	l.Wait()
+	require.NoError(t, life.Close(t.Context(), 0))
 }
 
 func TestAListHoldsAKeyOnceAndOnceMoreIfAddedDuringTheWork(t *testing.T) {
 	began, end := make(chan string), make(chan bool)
-	l := work.NewList(1, func(k string) { began <- k; <-end })
+	life := service(t)
+	l := work.NewList(life, "keys", 1, func(_ context.Context, k string) error { began <- k; <-end; return nil })
 	l.Add("a")
 	require.Equal(t, "a", <-began)
 	for range 3 {
@@ -153,28 +134,27 @@ func TestAListHoldsAKeyOnceAndOnceMoreIfAddedDuringTheWork(t *testing.T) {
 	end <- true
 	unlock()
 	require.Equal(t, "locked", <-began)
-	l.Close()
-	l.Add("after Close")
+	life.Stop()
+	l.Add("after Stop")
 	end <- true
-	l.Wait()
+	require.NoError(t, life.Close(t.Context(), 0))
 }
 
-// queueOf returns a queue that is stopped with the test.
-func queueOf(t *testing.T, size, batch int, handle func(context.Context, string, []int, int) error) *work.Queue[string, int] {
-	q := work.NewQueue(t.Context(), work.QueueConfig[string, int]{
+// queueOf returns a queue, and its service, which is closed with the test.
+func queueOf(t *testing.T, size, batch int, handle func(context.Context, string, []int, int) error) (*work.Queue[string, int], *work.Service) {
+	life := service(t)
+	return work.NewQueue(life, "queue", work.QueueConfig[string, int]{
 		Size: size, Workers: 2, Batch: batch, Handle: handle, Pause: func(failures int) time.Duration {
 			assert.Positive(t, failures) // also where a Flush beside the worker succeeds meanwhile
 			return time.Millisecond
 		},
-	})
-	t.Cleanup(func() { assert.NoError(t, q.Stop(context.Background(), time.Second)) })
-	return q
+	}), life
 }
 
 func TestAQueueKeepsTheOrderOfAKeyThroughFailures(t *testing.T) {
 	var mu sync.Mutex
 	got := map[string][]int{}
-	q := queueOf(t, 100, 3, func(_ context.Context, k string, values []int, failures int) error {
+	q, _ := queueOf(t, 100, 3, func(_ context.Context, k string, values []int, failures int) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if values[0]%5 == 0 && failures < 2 {
@@ -198,7 +178,7 @@ func TestAQueueKeepsTheOrderOfAKeyThroughFailures(t *testing.T) {
 
 func TestAFullQueueMakesPushWait(t *testing.T) {
 	open := make(chan struct{})
-	q := queueOf(t, 1, 1, func(context.Context, string, []int, int) error { <-open; return nil })
+	q, _ := queueOf(t, 1, 1, func(context.Context, string, []int, int) error { <-open; return nil })
 	require.NoError(t, q.Push(t.Context(), "a", 1))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -211,7 +191,7 @@ func TestDoComesAfterWhatWaits(t *testing.T) {
 	var got []string
 	away := errors.New("away")
 	err := away
-	q := queueOf(t, 10, 1, func(_ context.Context, _ string, values []int, _ int) error {
+	q, life := queueOf(t, 10, 1, func(_ context.Context, _ string, values []int, _ int) error {
 		if err == nil {
 			got = append(got, fmt.Sprint(values))
 		}
@@ -220,30 +200,41 @@ func TestDoComesAfterWhatWaits(t *testing.T) {
 	unlocked := func() error { got = append(got, "f"); return nil }
 	require.NoError(t, q.Push(t.Context(), "a", 1))
 	require.ErrorIs(t, q.Do(t.Context(), "a", unlocked), away)
-	require.NoError(t, q.Stop(t.Context(), 0))
-	require.ErrorIs(t, q.Push(t.Context(), "a", 2), work.ErrClosed)
+	require.NoError(t, life.Close(t.Context(), 0))
+	require.ErrorIs(t, q.Push(t.Context(), "a", 2), errClosed)
 	assert.Equal(t, []int{1}, q.Waiting())
 	err = nil
 	require.NoError(t, q.Do(t.Context(), "a", unlocked), "what waits may still be drained")
 	assert.Equal(t, []string{"[1]", "f"}, got)
 }
 
-func TestStopCancelsWhatTakesTooLong(t *testing.T) {
+func TestWhatWaitsOutlivesACloseThatCancels(t *testing.T) {
 	begun := make(chan struct{})
-	q := work.NewQueue(t.Context(), work.QueueConfig[string, int]{
-		Size: 1, Workers: 1, Pause: func(int) time.Duration { return time.Hour },
-		Handle: func(ctx context.Context, _ string, _ []int, _ int) error {
-			close(begun)
-			<-ctx.Done()
-			return ctx.Err()
-		},
+	q, life := queueOf(t, 1, 1, func(ctx context.Context, _ string, _ []int, _ int) error {
+		close(begun)
+		<-ctx.Done()
+		return ctx.Err()
 	})
 	require.NoError(t, q.Push(t.Context(), "a", 1))
 	<-begun
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, q.Stop(ended, time.Minute), context.Canceled)
+	require.ErrorIs(t, life.Close(ended, time.Minute), context.Canceled)
 	assert.Equal(t, []int{1}, q.Waiting())
+}
+
+func TestAHandlerThatPanicsIsTriedAgain(t *testing.T) {
+	var tries atomic.Int32
+	handled := make(chan int, 1)
+	q, _ := queueOf(t, 1, 1, func(_ context.Context, _ string, values []int, failures int) error {
+		if tries.Add(1) == 1 {
+			panic("handler")
+		}
+		handled <- failures
+		return nil
+	})
+	require.NoError(t, q.Push(t.Context(), "a", 1))
+	require.Equal(t, 1, <-handled)
 }
 
 func TestAwaitWaitsNoLongerThanItsContext(t *testing.T) {
@@ -273,10 +264,12 @@ func TestKeysThatWaitTakeNoGoroutine(t *testing.T) {
 	const keys, workers = 10_000, 3
 	var done atomic.Int64
 	blocked, begun := make(chan struct{}), make(chan struct{}, keys)
-	l := work.NewList(workers, func(int) {
+	life := service(t)
+	l := work.NewList(life, "keys", workers, func(context.Context, int) error {
 		begun <- struct{}{}
 		<-blocked
 		done.Add(1)
+		return nil
 	})
 	before := runtime.NumGoroutine()
 	for k := range keys {
@@ -292,6 +285,5 @@ func TestKeysThatWaitTakeNoGoroutine(t *testing.T) {
 	unlock()
 	close(blocked)
 	require.Eventually(t, func() bool { return done.Load() == keys+1 }, 10*time.Second, time.Millisecond)
-	l.Close()
-	l.Wait()
+	require.NoError(t, life.Close(t.Context(), 0))
 }

@@ -58,7 +58,7 @@ type Config struct {
 	Name string
 	// Store has the memories. Required. It stays the caller's to close.
 	Store store.Store
-	// Ranker finds them. Required. It reads the same store. It stays the caller's to close.
+	// Ranker finds them. Required. It reads the same store, and is closed with the keeper.
 	Ranker *recall.Ranker
 	// Embeds says that the ranker has an embedder: written memories get vectors.
 	Embeds bool
@@ -72,7 +72,7 @@ type Config struct {
 	// Clock is the source of the time. Optional. Defaults to [backends.SystemClock].
 	Clock backends.Clock
 	// Retention says what is erased when its time is over, and whether uses are counted.
-	// It works in the background, from Start to Stop. Optional. By default everything
+	// It works in the background, from Start to Close. Optional. By default everything
 	// stays.
 	Retention *backends.Retention
 	// CountUses counts how often a model is shown memories, even if no rule of Retention
@@ -88,9 +88,13 @@ type Config struct {
 type Keeper struct {
 	config Config
 	shared *Keeper // of workspaces, where Config.Sharing is set
-	mu     sync.Mutex
-	stamp  time.Time // the last instant given out: see Stamps
-	background
+	life   *work.Service
+
+	mu    sync.Mutex
+	stamp time.Time // the last instant given out: see Stamps
+	// uses are the counts to be stored, by partition and memory. They are stored with the
+	// memories, and so filtered, exported and erased with them.
+	uses map[backends.Partition]map[string]int
 }
 
 // New returns a keeper. An incomplete configuration, or an impossible retention, is
@@ -113,7 +117,7 @@ func New(c *Config) (*Keeper, error) {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
 	}
-	k.ctx, k.cancel = context.WithCancel(context.Background())
+	k.life = work.NewService(context.Background(), k.errorf("the backend is closed: %w", backends.ErrUnavailable), k.tell)
 	k.uses = map[backends.Partition]map[string]int{}
 	return k, nil
 }
@@ -133,17 +137,18 @@ func (k *Keeper) Now() time.Time { return k.config.Clock() }
 // Redact returns a text as it may be stored, by Config.Redact.
 func (k *Keeper) Redact(s string) string { return k.config.Redact(s) }
 
-// Call carries out a call of a backend that its Close waits for. It returns ErrInvalid
-// for a nil request, ErrUnavailable after Close, and a panic as an error.
-func Call[R, T any](ctx context.Context, k *Keeper, calls *work.Calls, r *R, do func(context.Context, *R) (*T, error)) (_ *T, err error) {
+// Call carries out a call of a backend that Close waits for. It returns ErrInvalid for a nil
+// request, ErrUnavailable after Close, and a panic as an error.
+func Call[R, T any](ctx context.Context, k *Keeper, r *R, do func(context.Context, *R) (*T, error)) (_ *T, err error) {
 	defer work.Recover(k.config.Name, &err)
 	if r == nil {
 		return nil, k.noRequest()
 	}
-	if !calls.Enter() {
-		return nil, k.errorf("the backend is closed: %w", backends.ErrUnavailable)
+	leave, err := k.life.Enter()
+	if err != nil {
+		return nil, err
 	}
-	defer calls.Leave()
+	defer leave()
 	return do(ctx, r)
 }
 

@@ -11,13 +11,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
-	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -51,57 +49,37 @@ func (k *Keeper) counts() bool {
 	})
 }
 
-// background is a keeper's own work: it sweeps, and it stores uses.
-type background struct {
-	ctx     context.Context // ends with Stop
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-	mu      sync.Mutex
-	// uses are the counts to be stored, by partition and memory. They are stored with the
-	// memories, and so filtered, exported and erased with them.
-	uses map[backends.Partition]map[string]int
-}
-
 // Start begins the background work of Config.Retention: it sweeps at once and then in
-// intervals, and stores uses. Stop ends it.
+// intervals, and stores uses. Close ends it.
 func (k *Keeper) Start() {
-	if k.counts() { // Stop must keep the uses that are being stored
-		k.repeat("uses", usesEvery, func() error { return k.storeUses(context.WithoutCancel(k.ctx)) })
+	ctx := k.life.Running()
+	if k.counts() { // Close must keep the uses that are being stored
+		_ = k.life.Every(ctx, "uses", usesEvery, func(ctx context.Context) error { return k.storeUses(context.WithoutCancel(ctx)) })
 	}
 	if r := k.config.Retention; r != nil && r.Every > 0 {
-		k.repeat("retention", r.Every, k.sweep)
+		_ = k.life.Every(ctx, "retention", r.Every, k.sweep)
 	}
 }
 
-// repeat calls do now and then in intervals, until Stop.
-func (k *Keeper) repeat(what string, every time.Duration, do func() error) {
-	k.running.Go(func() {
-		for k.ctx.Err() == nil {
-			if err := work.Catch(what, do); err != nil && k.ctx.Err() == nil {
-				k.report(k.ctx, what, err)
-			}
-			select {
-			case <-k.ctx.Done():
-			case <-time.After(every):
-			}
-		}
-	})
-}
+// tell passes an error that has no caller to Config.OnError.
+func (k *Keeper) tell(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }
 
-// report reports errors that have no caller: see Config.OnError.
-func (k *Keeper) report(ctx context.Context, what string, err error) {
-	work.Report(ctx, func(ctx context.Context, _ string, err error) { k.config.OnError(ctx, err) }, what, err)
-}
-
-// Stop ends the sweep under way and stores the counted uses. It waits at most for ctx,
-// and may be called again. The ranker and the store stay open.
+// Stop refuses further calls, ends the sweep under way and waits for the calls, at most until ctx
+// ends. It may be called again.
 func (k *Keeper) Stop(ctx context.Context) error {
-	k.cancel()
-	_, err := work.Await(ctx, "retention", func() (any, error) { k.running.Wait(); return nil, nil })
-	if err != nil {
-		return k.errorf("stopping the background work: %w", err)
+	k.life.Cancel()
+	if err := k.life.Drain(ctx); err != nil {
+		return k.errorf("closing: %w", err)
 	}
-	return k.storeUses(ctx)
+	return nil
+}
+
+// Close is Stop, and then stores the counted uses and closes the ranker. The store stays open.
+func (k *Keeper) Close(ctx context.Context) error {
+	if err := k.Stop(ctx); err != nil { // calls need the ranker
+		return err
+	}
+	return errors.Join(k.storeUses(ctx), k.config.Ranker.Close())
 }
 
 // Retain applies Config.Retention now, and reports what it erased, or in a dry run would
@@ -118,14 +96,14 @@ func (m *Manager) Retain(ctx context.Context, q *backends.RetainRequest) (*backe
 }
 
 // sweep applies the retention to the due partitions of each namespace.
-func (k *Keeper) sweep() error {
+func (k *Keeper) sweep(ctx context.Context) error {
 	var errs []error
 	for _, namespace := range k.config.Retention.Namespaces {
 		r := k.newRetention(namespace)
 		r.sweeps = true
-		errs = append(errs, r.run(k.ctx))
+		errs = append(errs, r.run(ctx))
 		if r.OnSweep != nil {
-			r.OnSweep(k.ctx, r.report)
+			r.OnSweep(ctx, r.report)
 		}
 	}
 	return errors.Join(errs...)

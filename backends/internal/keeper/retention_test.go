@@ -228,7 +228,7 @@ func TestTimeWithoutUsesCountsFromTheFirstRetentionOn(t *testing.T) {
 		require.Empty(t, w.retain().Erased, "a dry run begins nothing")
 		clock.Advance(9 * day)
 		w.manager().Used(ctx, backends.Scope{UserID: "ann"}, []backends.Hit{{Memory: backends.Memory{ID: "known"}}})
-		require.NoError(t, w.Stop(ctx))
+		require.NoError(t, w.Close(ctx))
 		clock.Advance(day)
 		require.Equal(t, counts{backends.RetainUnused: 1}, w.retain().Erased)
 		require.Equal(t, []string{"known"}, held(t, db, ann))
@@ -257,8 +257,8 @@ func TestUsesOfSeveralProcessesAddUpAndDisturbNobody(t *testing.T) {
 				for range 75 {
 					w.manager().Used(ctx, scope, shown)
 				}
-				assert.NoError(t, w.Stop(ctx))
-				assert.NoError(t, w.Stop(ctx), "nothing is stored twice")
+				assert.NoError(t, w.Close(ctx))
+				assert.NoError(t, w.Close(ctx), "nothing is stored twice")
 			})
 		}
 		all.Go(func() { assert.NoError(t, writer.Delete(ctx, ann, &backends.DeleteRequest{ID: "gone"})) })
@@ -283,8 +283,8 @@ func TestUsesThatCannotBeStoredAreReported(t *testing.T) {
 	w.put(ann, fact("a", "tea"))
 	db.FailOn(backends.ErrUnavailable, "Get")
 	w.manager().Used(ctx, backends.Scope{UserID: "ann"}, []backends.Hit{{Memory: backends.Memory{ID: "a"}}})
-	require.ErrorIs(t, w.Stop(ctx), backends.ErrUnavailable)
-	require.NoError(t, w.Stop(ctx), "they hold up nothing")
+	require.ErrorIs(t, w.Close(ctx), backends.ErrUnavailable)
+	require.NoError(t, w.Close(ctx), "they hold up nothing")
 }
 
 // sweeping begins a sweep of a keeper, and returns what it reports.
@@ -294,7 +294,7 @@ func sweeping(t testing.TB, db store.Store, clock *testkit.Clock) (*world, chan 
 		r.Rules, r.Every = []backends.RetentionRule{{OlderThan: day}}, time.Hour
 		r.OnSweep = func(_ context.Context, r *backends.RetainReport) { reports <- r }
 	}))
-	t.Cleanup(func() { require.NoError(t, w.Stop(ctx)) })
+	t.Cleanup(func() { require.NoError(t, w.Close(ctx)) })
 	w.Start()
 	return w, reports
 }
@@ -394,7 +394,7 @@ func TestAMemoryThatIsUsedMeanwhileStays(t *testing.T) {
 			c.Before = func() {
 				db.Arm(nil)
 				w.manager().Used(ctx, backends.Scope{UserID: "ann"}, []backends.Hit{{Memory: backends.Memory{ID: "a"}}})
-				require.NoError(t, w.Stop(ctx))
+				require.NoError(t, w.Close(ctx))
 			}
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // A turn is silent once a person deleted or changed a memory that it taught: notes and learning
@@ -208,7 +209,7 @@ func (k *Keeper) erase(ctx context.Context, p backends.Partition, m *backends.Me
 	}
 	if files, ok := k.config.Store.(store.Reclaimer); ok {
 		if err := files.Reclaim(ctx); err != nil { // the next Reclaim does its work
-			k.report(ctx, "erasing", k.errorf("overwriting erased data: %w", err))
+			work.Report(ctx, k.tell, "erasing", k.errorf("overwriting erased data: %w", err))
 		}
 	}
 	return nil

@@ -21,8 +21,8 @@ func (m *Manager) Used(ctx context.Context, s backends.Scope, hits []backends.Hi
 	if !k.counts() {
 		return
 	}
-	k.background.mu.Lock()
-	defer k.background.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for _, of := range []func(backends.Scope) (backends.Partition, error){backends.Scope.Speaker, Workspace} {
 		_, p, err := k.Resolve(ctx, s, of)
 		if err != nil {
@@ -42,10 +42,10 @@ func (m *Manager) Used(ctx context.Context, s backends.Scope, hits []backends.Hi
 // storeUses stores the uses counted so far. A failure loses them: they are worth less than
 // the work that they would hold up.
 func (k *Keeper) storeUses(ctx context.Context) error {
-	k.background.mu.Lock()
+	k.mu.Lock()
 	uses := k.uses
 	k.uses = map[backends.Partition]map[string]int{}
-	k.background.mu.Unlock()
+	k.mu.Unlock()
 	var errs []error
 	for p, of := range uses {
 		if err := store.OnConflict(ctx, func() error { return k.addUses(ctx, p, of) }); err != nil {

@@ -35,10 +35,11 @@ func (e *LostError) Unwrap() error { return e.Err }
 // recorder records calls in the background: a queue of calls, and one of guidelines to
 // write anew.
 type recorder struct {
-	memory *Memory
-	taking work.Calls // RecordCalls under way
-	calls  *work.Queue[calledBy, taken]
-	due    *work.Queue[dueTool, struct{}]
+	memory  *Memory
+	taking  *work.Service // of calls
+	calls   *work.Queue[calledBy, taken]
+	writing *work.Service // of due, which may be filled until the last call is stored
+	due     *work.Queue[dueTool, struct{}]
 
 	mu      sync.Mutex
 	resting map[dueTool]time.Time // the time until which a failed guideline rests
@@ -91,10 +92,13 @@ const (
 func (m *Memory) NewRecorder(ctx context.Context) (_ backends.ToolRecorder, closing func(ctx context.Context) error) {
 	r := &recorder{memory: m, resting: map[dueTool]time.Time{}}
 	pause := func(failures int) time.Duration { return min(m.backoff<<min(failures-1, 16), maxBackoff) }
-	r.calls = work.NewQueue(ctx, work.QueueConfig[calledBy, taken]{
+	closed := errors.New("the recorder is closed")
+	onError := func(ctx context.Context, _ string, err error) { m.notify(ctx, err) }
+	r.taking, r.writing = work.NewService(ctx, closed, onError), work.NewService(ctx, closed, onError)
+	r.calls = work.NewQueue(r.taking, "tool", work.QueueConfig[calledBy, taken]{
 		Size: m.queue, Workers: 4, Batch: batchSize, Handle: r.write, Pause: pause,
 	})
-	r.due = work.NewQueue(ctx, work.QueueConfig[dueTool, struct{}]{
+	r.due = work.NewQueue(r.writing, "tool", work.QueueConfig[dueTool, struct{}]{
 		Size: m.queue, Workers: 2, Batch: m.queue, Handle: r.refresh, Pause: pause,
 	})
 	return r, r.close
@@ -129,19 +133,11 @@ func (r *recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsReq
 	limited, cancel := context.WithTimeout(ctx, fullWait)
 	defer cancel()
 	for i, c := range calls {
-		if err := r.take(limited, taken{by, c}); err != nil {
+		if err := r.calls.Push(limited, by, taken{by, c}); err != nil {
 			return r.lose(ctx, scope, calls[i:], fmt.Errorf("%w: %w", err, backends.ErrUnavailable))
 		}
 	}
 	return nil
-}
-
-func (r *recorder) take(ctx context.Context, t taken) error {
-	if !r.taking.Enter() {
-		return errors.New("the recorder is closed")
-	}
-	defer r.taking.Leave()
-	return r.calls.Push(ctx, t.by, t)
 }
 
 // lose reports lost calls, and returns the report.
@@ -254,8 +250,7 @@ func (r *recorder) Flush(ctx context.Context) error {
 
 // close ends the recorder: see NewRecorder.
 func (r *recorder) close(ctx context.Context) error {
-	err := errors.Join(r.taking.Close(ctx), r.calls.Stop(ctx, closeGrace))
-	err = errors.Join(err, r.Flush(ctx))
+	err := errors.Join(r.taking.Close(ctx, closeGrace), r.Flush(ctx))
 	r.closed.Do(func() {
 		lost := map[backends.Scope][]Call{}
 		for _, t := range r.calls.Waiting() {
@@ -265,5 +260,5 @@ func (r *recorder) close(ctx context.Context) error {
 			err = errors.Join(err, r.lose(ctx, scope, calls, fmt.Errorf("the recorder was closed before the store took them: %w", backends.ErrUnavailable)))
 		}
 	})
-	return errors.Join(err, r.due.Stop(ctx, closeGrace))
+	return errors.Join(err, r.writing.Close(ctx, closeGrace))
 }

@@ -165,6 +165,10 @@ func TestAJobIsItsKeysAlone(t *testing.T) {
 	status, out = s.call(annsSecret, "POST", "/api/v1/add", body, "Accept", "text/event-stream")
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, out["raw"], "event: result")
+
+	require.NoError(t, s.Close(t.Context()))
+	status, _ = s.call(annsSecret, "POST", "/api/v1/add", body, "Prefer", "respond-async")
+	require.Equal(t, http.StatusServiceUnavailable, status, "no job begins after Close")
 }
 
 // TestMalformedRequestsAreTheCallersFault sends bodies and addresses that are damaged at random.

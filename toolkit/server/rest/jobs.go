@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/toolkit/server/access"
 )
 
@@ -30,9 +30,10 @@ const (
 type jobs struct {
 	mu   sync.Mutex
 	byID map[string]*job
-	ctx  context.Context // of all of them
-	stop context.CancelFunc
+	life *work.Service
 }
+
+var errClosing = fmt.Errorf("%w: the server is closing", backends.ErrUnavailable)
 
 // job is a request that runs in the background.
 type job struct {
@@ -51,18 +52,8 @@ type job struct {
 
 // Close ends running jobs, and waits for their end, or for the end of ctx.
 func (h *Handler) Close(ctx context.Context) error {
-	h.jobs.stop()
-	h.jobs.mu.Lock()
-	all := slices.Collect(maps.Values(h.jobs.byID))
-	h.jobs.mu.Unlock()
-	for _, j := range all {
-		select {
-		case <-j.done:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	h.jobs.life.Cancel()
+	return h.jobs.life.Drain(ctx)
 }
 
 func asksEvents(r *http.Request) bool {
@@ -102,17 +93,14 @@ func (h *Handler) start(c *call) (*job, error) {
 			of++
 		}
 	}
-	if of >= maxJobs || all.ctx.Err() != nil {
+	if of >= maxJobs {
 		return nil, fmt.Errorf("%w: %d jobs of this key are kept, each for an hour", access.ErrRate, of)
 	}
 	j := &job{ID: id, URL: "/api/v1/jobs/" + id, Started: h.cfg.Clock(), key: c.key.Name, done: make(chan struct{})}
-	all.byID[id] = j
 	// The values of the request stay; its end leaves the job running.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), jobTimeout)
-	release := context.AfterFunc(all.ctx, cancel)
-	go func() {
+	err := all.life.Go(c.r.Context(), "job", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 		defer cancel()
-		defer release()
 		status, body := c.run(ctx)
 		all.mu.Lock()
 		j.Status, j.Body, j.Ended, j.of = status, body, h.cfg.Clock(), c.scope
@@ -121,8 +109,12 @@ func (h *Handler) start(c *call) (*job, error) {
 		}
 		all.mu.Unlock()
 		close(j.done)
-	}()
-	return j, nil
+		return nil
+	})
+	if err == nil {
+		all.byID[id] = j
+	}
+	return j, err
 }
 
 // forget is the Forget of a backends.Place. It drops results about a person and results that show

@@ -64,7 +64,7 @@ func New(cfg *Config) (*Handler, error) {
 	h := &Handler{cfg: *cfg, door: access.NewDoor(cfg.Memory, cfg.Store), mux: http.NewServeMux(), origin: http.NewCrossOriginProtection(), jobs: jobs{byID: map[string]*job{}}}
 	h.streams = map[bool]chan struct{}{false: make(chan struct{}, exports), true: make(chan struct{}, imports)}
 	h.paced = access.Paced(h.mux)
-	h.jobs.ctx, h.jobs.stop = context.WithCancel(context.Background())
+	h.jobs.life = work.NewService(context.Background(), errClosing, nil)
 	c := &h.cfg
 	c.MaxBody, c.Timeout = cmp.Or(c.MaxBody, 4<<20), cmp.Or(c.Timeout, 30*time.Second)
 	c.Log, c.Clock = cmp.Or(c.Log, slog.Default()), work.Clock(c.Clock)
