@@ -15,7 +15,7 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 47_620, 36_000},
+	{"product lines", 47_590, 36_000},
 	{"lines linked by middleware", 13_560, 14_500},
 	{"lines linked by the README's program", 26_600, 21_500},
 	{"public packages", 26, 25},
