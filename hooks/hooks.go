@@ -15,7 +15,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/internal/config"
-	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
@@ -85,7 +84,7 @@ func (h *Hooks) guard(ctx context.Context, stage string, f func()) {
 // detach drops the handlers of the agent's run: they would take the backend's own model
 // calls for answers of the agent (trap T3).
 func detach(ctx context.Context) context.Context {
-	return einox.Detach(ctx, "Memory", backends.ComponentOfMemory)
+	return work.Detach(ctx, "Memory", backends.ComponentOfMemory)
 }
 
 // nested reports whether ctx belongs to an agent that another one calls as a tool.

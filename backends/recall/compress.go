@@ -58,7 +58,7 @@ type code struct {
 type coder struct {
 	centre   []float32
 	distance float64 // of vectors from the centre, root mean square
-	places   []int   // of mix: where components come from
+	order    []int   // of mix: where components come from
 }
 
 // encoder is a coder with the memory that one goroutine needs.
@@ -84,7 +84,7 @@ func newCoder(docs []doc, dim int) *coder {
 	}
 	vek32.DivNumber_Inplace(c.centre, float32(len(oldest)))
 	c.distance = math.Sqrt(max(0, 1-float64(vek32.Dot(c.centre, c.centre)))) // vectors have length 1
-	c.places = rand.New(rand.NewPCG(0, 0)).Perm(dim)                         // always the same
+	c.order = rand.New(rand.NewPCG(0, 0)).Perm(dim)                          // always the same
 	return c
 }
 
@@ -95,8 +95,8 @@ func newCoder(docs []doc, dim int) *coder {
 func (c *coder) mix(v, buffer []float32) []float32 {
 	turn(v, buffer)
 	for range 2 {
-		for i, place := range c.places {
-			buffer[i] = v[place]
+		for i, from := range c.order {
+			buffer[i] = v[from]
 		}
 		v, buffer = buffer, v
 		turn(v, buffer)
@@ -235,7 +235,7 @@ func (f *ranking) involved() []int32 {
 			continue
 		}
 		slots = append(slots, slot)
-		for _, beside := range []int32{f.x.sessions.places[slot].before, f.x.sessions.places[slot].after} {
+		for _, beside := range []int32{f.x.sessions.offsets[slot].before, f.x.sessions.offsets[slot].after} {
 			if beside > 0 && f.s.cosines[beside-1] != noVector {
 				slots = append(slots, beside-1)
 			}

@@ -124,9 +124,9 @@
 // keywords of the Rewriter count half, and Score is a share of the score that the user's words
 // could attain. The ranker ranks each question by itself. It adds to a memory's value for the query
 // half of its value for the question that it answers best; Score is the highest of all. A
-// [Reranker] orders the pool of hits. [Chat] is both, by a chat model:
+// [Reranker] orders the pool of hits. Chat of package model is both, by a chat model:
 //
-//	chat, err := recall.NewChat(chatModel)
+//	chat, err := model.NewChat(chatModel)
 //	ranker, err := recall.New(ctx, &recall.Config{Records: db, Rewriter: chat, Reranker: chat})
 //
 // A search with NoModel skips both. A search with a Diversity puts a hit back that repeats one

@@ -19,7 +19,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -116,24 +115,24 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 	}
 	out := make([][]float32, len(texts))
 	known, dim := vectorsOf(ctx), 0
-	var places []int // indexes of the other texts
+	var offsets []int // indexes of the other texts
 	for i, t := range texts {
 		if v, ok := known.byText.Load(t); ok {
 			out[i] = v.([]float32)
 			dim = len(out[i])
 		} else if strings.TrimSpace(t) != "" {
-			places = append(places, i)
+			offsets = append(offsets, i)
 		}
 	}
 	size, most := embedBatch, embedBatch
 	if learnt, ok := batches.Load(r.config.EmbeddingModel); ok {
 		size, most = learnt.(int), learnt.(int)
 	}
-	for rest := places; len(rest) > 0; {
+	for rest := offsets; len(rest) > 0; {
 		batch := rest[:min(size, len(rest))]
 		part := make([]string, len(batch))
-		for i, place := range batch {
-			part[i] = shorten(texts[place], maxEmbedText)
+		for i, offset := range batch {
+			part[i] = shorten(texts[offset], maxEmbedText)
 		}
 		vectors, err := call(ctx, s, func(ctx context.Context) ([][]float32, error) { return r.callEmbedder(ctx, part) })
 		if len(part) > 1 && (fault.MayBeForm(err) || errors.Is(err, fault.ErrContent)) { // it may take fewer at a time
@@ -164,7 +163,7 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 // that the agent around it installed: they would report it as a step of the agent.
 func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32, error) {
 	name, _ := components.GetType(r.config.Embedder)
-	raw, err := r.config.Embedder.EmbedStrings(einox.Detach(ctx, cmp.Or(name, "Embedder"), components.ComponentOfEmbedding), texts)
+	raw, err := r.config.Embedder.EmbedStrings(work.Detach(ctx, cmp.Or(name, "Embedder"), components.ComponentOfEmbedding), texts)
 	switch {
 	case err != nil:
 		return nil, fault.Quiet(err)

@@ -221,7 +221,7 @@ func (x *index) checkVectors(model string, dim int) error {
 
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
-	const perDoc = 216 // doc, map entry, place in a session, list slack
+	const perDoc = 216 // doc, map entry, offset in a session, list slack
 	n := x.memories + x.lexicon.bytes() + int64(len(x.docs))*perDoc
 	switch {
 	case x.coder != nil: // five bits a component

@@ -237,8 +237,8 @@ func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) [
 			if !best.admits(value + vectorWeight*(own+besideWeight*beside)) {
 				continue
 			}
-			place := &f.x.sessions.places[slot]
-			value += vectorWeight * (own + besideWeight*(f.vectorAt(place.before)+f.vectorAt(place.after)))
+			at := &f.x.sessions.offsets[slot]
+			value += vectorWeight * (own + besideWeight*(f.vectorAt(at.before)+f.vectorAt(at.after)))
 		}
 		if best.admits(value) {
 			consider(&candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], cosine}, value)

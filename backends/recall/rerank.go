@@ -16,7 +16,7 @@ import (
 )
 
 // Reranker orders a pool of hits by a closer look, as a cross-encoder or a model does. It
-// must be safe for concurrent use. [Chat] is one.
+// must be safe for concurrent use. Chat of package model is one.
 type Reranker interface {
 	// Rerank returns one score from 0 to 1 for each hit. The hits are the whole pool, more than the
 	// search asks for, best first, long ones with their Passage. Rerank must leave them as they
@@ -52,16 +52,16 @@ const questionWeight = 0.5
 func join(pool, others []found) []found {
 	byValue := func(a, b found) int { return cmp.Compare(b.value, a.value) }
 	slices.SortStableFunc(others, byValue)
-	places, joined := map[*backends.Memory]int{}, map[*backends.Memory]bool{}
+	offsets, joined := map[*backends.Memory]int{}, map[*backends.Memory]bool{}
 	for i := range pool {
-		places[pool[i].of] = i
+		offsets[pool[i].of] = i
 	}
 	for _, f := range others {
 		if joined[f.of] {
 			continue
 		}
 		joined[f.of] = true
-		i, known := places[f.of]
+		i, known := offsets[f.of]
 		if !known {
 			i, pool = len(pool), append(pool, f)
 			pool[i].value = 0
@@ -131,17 +131,17 @@ func (r *Ranker) diversify(q *query, pool []found) {
 	}
 	top := pool[0].value
 	left := func(f *found) float64 { return (1-q.diversity)*max(0, share(f.value, top)) - q.diversity*f.like }
-	for place := 1; place < min(len(pool), q.topK); place++ {
-		next := place
-		for i := place; i < len(pool); i++ {
-			pool[i].like = max(pool[i].like, likeness(q, &pool[place-1], &pool[i]))
+	for offset := 1; offset < min(len(pool), q.topK); offset++ {
+		next := offset
+		for i := offset; i < len(pool); i++ {
+			pool[i].like = max(pool[i].like, likeness(q, &pool[offset-1], &pool[i]))
 			if left(&pool[i]) > left(&pool[next]) {
 				next = i
 			}
 		}
 		chosen := pool[next]
-		copy(pool[place+1:], pool[place:next])
-		pool[place] = chosen
+		copy(pool[offset+1:], pool[offset:next])
+		pool[offset] = chosen
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Rewriter says what else a search should look for: memories often answer a query in other words.
 // The ranker asks it once for a query, however many partitions it searches, and keeps its answer
-// for that day among the last 256. It must be safe for concurrent use. [Chat] is one.
+// for that day among the last 256. It must be safe for concurrent use. Chat of package model is one.
 type Rewriter interface {
 	// Rewrite returns additions to a query, of at most 4 KiB, that is asked at now. After an error
 	// the query stays as it is, and Degraded reports it.

@@ -19,7 +19,7 @@ type sessions struct {
 	numbers map[string]int32 // name of a session → number
 	list    []session        // by number
 	free    []int32          // numbers of sessions that are empty
-	places  []place          // by slot
+	offsets []offset         // by slot
 	terms   int64            // of all sessions
 }
 
@@ -45,9 +45,9 @@ type utterance struct {
 // question, and many others.
 func (u *utterance) repeats() bool { return u.assistant && u.long }
 
-// place says where a slot stands. The zero place is outside all sessions. Numbers and slots are one
+// offset says where a slot stands. The zero offset is outside all sessions. Numbers and slots are one
 // higher here.
-type place struct {
+type offset struct {
 	session       int32
 	at            int32 // notSaid for learnt memories
 	before, after int32 // slots of the utterances said together with it
@@ -62,8 +62,8 @@ func inSession(m *backends.Memory) (belongs, said bool) {
 }
 
 func (s *sessions) add(docs []doc, slot int32) {
-	if n := int(slot) + 1 - len(s.places); n > 0 {
-		s.places = append(s.places, make([]place, n)...)
+	if n := int(slot) + 1 - len(s.offsets); n > 0 {
+		s.offsets = append(s.offsets, make([]offset, n)...)
 	}
 	d := &docs[slot]
 	belongs, spoken := inSession(d.memory)
@@ -75,7 +75,7 @@ func (s *sessions) add(docs []doc, slot int32) {
 	in.memories++
 	in.terms, s.terms = in.terms+int64(d.text.length), s.terms+int64(d.text.length)
 	if !spoken {
-		s.places[slot] = place{session: n + 1, at: notSaid}
+		s.offsets[slot] = offset{session: n + 1, at: notSaid}
 		return
 	}
 	o := &d.memory.Origin
@@ -103,18 +103,18 @@ func (s *sessions) open(name string) int32 {
 	return n
 }
 
-// number records the places in a session from the one before one on.
+// number records the offsets in a session from the one before one on.
 func (s *sessions) number(n int32, from int) {
 	said := s.list[n].said
 	for at := max(0, from-1); at < len(said); at++ {
-		p := place{session: n + 1, at: int32(at)}
+		p := offset{session: n + 1, at: int32(at)}
 		if at > 0 && near(&said[at-1], &said[at]) {
 			p.before = said[at-1].slot + 1
 		}
 		if at+1 < len(said) && near(&said[at], &said[at+1]) {
 			p.after = said[at+1].slot + 1
 		}
-		s.places[said[at].slot] = p
+		s.offsets[said[at].slot] = p
 	}
 }
 
@@ -128,14 +128,14 @@ func (s *sessions) build(docs []doc) {
 }
 
 func (s *sessions) remove(docs []doc, slot int32) {
-	p := s.places[slot]
+	p := s.offsets[slot]
 	if p.session == 0 {
 		return
 	}
 	in, d := &s.list[p.session-1], &docs[slot]
 	in.memories--
 	in.terms, s.terms = in.terms-int64(d.text.length), s.terms-int64(d.text.length)
-	s.places[slot] = place{}
+	s.offsets[slot] = offset{}
 	if p.at != notSaid {
 		in.said = slices.Delete(in.said, int(p.at), int(p.at)+1)
 		s.number(p.session-1, int(p.at))
@@ -157,7 +157,7 @@ func near(a, b *utterance) bool {
 // around returns the utterances in the session of a slot, and its position among them: nil for a
 // memory that was learnt rather than said.
 func (s *sessions) around(slot int32) ([]utterance, int) {
-	p := s.places[slot]
+	p := s.offsets[slot]
 	if p.session == 0 || p.at == notSaid {
 		return nil, 0
 	}

@@ -204,7 +204,7 @@ func (f *ranking) fromNeighbours(signal *neighbourSignal, said []utterance, to i
 
 // ofSession returns what the session of a memory adds to it.
 func (f *ranking) ofSession(slot int32) float64 {
-	if n := f.x.sessions.places[slot].session; n > 0 {
+	if n := f.x.sessions.offsets[slot].session; n > 0 {
 		return f.session * f.best * f.sessions[n-1]
 	}
 	return 0
@@ -318,7 +318,7 @@ func (x *index) sessionScores(s *scratch, terms []weighedTerm) []float64 {
 	for _, t := range terms {
 		s.touched = s.touched[:0]
 		for _, p := range t.list {
-			in := all.places[p.slot].session - 1
+			in := all.offsets[p.slot].session - 1
 			if in < 0 || s.own[p.slot] == 0 { // the search may exclude it
 				continue
 			}

@@ -179,14 +179,14 @@ func checkSessions(t *rapid.T, x *index, held map[string]backends.Memory) {
 			return cmp.Or(held[a].Observed.Compare(held[b].Observed), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 		})
 		for i, id := range all {
-			want := place{session: x.sessions.numbers[held[id].Origin.Session] + 1, at: int32(i)}
+			want := offset{session: x.sessions.numbers[held[id].Origin.Session] + 1, at: int32(i)}
 			if i > 0 {
 				want.before = x.slots[all[i-1]] + 1
 			}
 			if i+1 < len(all) {
 				want.after = x.slots[all[i+1]] + 1
 			}
-			require.Equal(t, want, x.sessions.places[x.slots[id]])
+			require.Equal(t, want, x.sessions.offsets[x.slots[id]])
 		}
 	}
 }

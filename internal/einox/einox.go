@@ -11,7 +11,7 @@
 //
 //	T1  braces of an instruction become templates        hooks: constant texts, checked by New
 //	T2  BeforeChatModel runs at every call and persists  MarkSearch, hooks
-//	T3  a model call in a hook speaks as the agent       Detach
+//	T3  a model call in a hook speaks as the agent       work.Detach
 //	T4  hooks hold the lock of the state                 hooks: never touch it
 //	T5  checkpoints encode Extra with gob                marks are strings; Portable
 //	T6  session values switch templates on               hooks: only read them
@@ -30,18 +30,3 @@
 //	T19 errors of hooks fail the run                     hooks: only for the window and double entries
 //	T20 writing holds up the end of the iterator         hooks: events first, then a queue
 package einox
-
-import (
-	"context"
-
-	"github.com/cloudwego/eino/callbacks"
-	"github.com/cloudwego/eino/components"
-)
-
-// Detach returns a context for a model or embedder call that memory makes on its own behalf. It
-// drops the handlers of the surrounding agent: they would turn the call's output into an event of
-// the agent, or panic once the agent's run is over (trap T3). Global handlers stay. typ names the
-// implementation ("OpenAI"), comp the component.
-func Detach(ctx context.Context, typ string, comp components.Component) context.Context {
-	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "memory", Type: typ, Component: comp})
-}

@@ -31,7 +31,7 @@ func (t *Tool) Info(context.Context) (*schema.ToolInfo, error) { return t.About,
 // errors and panics, since in Eino an error of a tool ends the run (trap T11). Only the end of the
 // run goes through, and an interrupt.
 func (t *Tool) InvokableRun(ctx context.Context, arguments string, _ ...tool.Option) (out string, err error) {
-	ctx = Detach(ctx, "Memory", "Memory") // backends.ComponentOfMemory
+	ctx = work.Detach(ctx, "Memory", "Memory") // backends.ComponentOfMemory
 	err = work.Catch("tool", func() (err error) {
 		out, err = t.Run(ctx, arguments)
 		return err

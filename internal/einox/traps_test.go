@@ -19,6 +19,7 @@ import (
 
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // runner is a runner of an agent with one middleware.
@@ -34,7 +35,7 @@ func TestT03_AModelCallInAHookLeaksUnlessDetached(t *testing.T) {
 			inner := testkit.New(testkit.Text("EXTRACTED"))
 			hook := func(ctx context.Context, s *adk.ChatModelAgentState) error {
 				if detach {
-					ctx = einox.Detach(ctx, "Scripted", components.ComponentOfChatModel)
+					ctx = work.Detach(ctx, "Scripted", components.ComponentOfChatModel)
 				}
 				_, err := inner.Generate(ctx, s.Messages)
 				return err
@@ -56,7 +57,7 @@ func TestT03_AModelCallAfterTheRunPanicsUnlessDetached(t *testing.T) {
 		over, result := make(chan struct{}), make(chan any, 1)
 		hook := func(ctx context.Context, _ *adk.ChatModelAgentState) error {
 			if detach {
-				ctx = einox.Detach(ctx, "Scripted", components.ComponentOfChatModel)
+				ctx = work.Detach(ctx, "Scripted", components.ComponentOfChatModel)
 			}
 			go func() {
 				defer func() { result <- recover() }()

@@ -15,7 +15,6 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -169,7 +168,7 @@ func (m *Model) askBy(ctx context.Context, f form, q *Question, reason string, a
 	}
 	in := []*schema.Message{schema.SystemMessage(system), schema.UserMessage(user + reason)}
 	out, err := fault.Call(ctx, m.breaker, m.timeout, func(ctx context.Context) (*schema.Message, error) {
-		out, err := asked.Generate(einox.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
+		out, err := asked.Generate(work.Detach(ctx, m.typ, components.ComponentOfChatModel), in, opts...)
 		if err == nil && out == nil {
 			err = fault.Told(errors.New("the model answered nothing"))
 		}

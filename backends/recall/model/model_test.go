@@ -1,7 +1,7 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package recall_test
+package model_test
 
 import (
 	"encoding/json"
@@ -21,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/backends/recall/model"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
@@ -43,19 +44,19 @@ func TestAChatModelRewritesAQuery(t *testing.T) {
 			recall.Rewriting{Keywords: []string{"猫", "狗"}, Questions: []string{"她养了什么宠物？", "小红养了什么宠物？"}}},
 		"Who?": {"data", `{"when": "some day"}`, recall.Rewriting{}},
 	} {
-		model := testkit.New(testkit.Call("1", "look_for", c.answer))
-		chat, err := recall.NewChat(model)
+		scripted := testkit.New(testkit.Call("1", "look_for", c.answer))
+		chat, err := model.NewChat(scripted)
 		require.NoError(t, err)
 		got, err := chat.Rewrite(t.Context(), query, asked)
 		require.NoError(t, err)
 		require.Equal(t, c.want, *got, query)
-		require.Len(t, model.Calls(), 1)
-		system, user := model.Calls()[0][0].Content, model.Calls()[0][1].Content
+		require.Len(t, scripted.Calls(), 1)
+		system, user := scripted.Calls()[0][0].Content, scripted.Calls()[0][1].Content
 		require.Contains(t, system, c.prompt)
 		require.Contains(t, user, "2023-05-31 09:00")
 		require.Equal(t, 1, strings.Count(user, "</query>"), "what is asked closes no tag")
 	}
-	_, err := recall.NewChat(nil)
+	_, err := model.NewChat(nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
@@ -77,14 +78,14 @@ func TestAChatModelPutsHitsInOrderByOneCall(t *testing.T) {
 		`{"ranked": []}`:                       {0, 0, 0, 0},
 		`{"ranked": [1, 2, 3, 4]}`:             {1, 0.75, 0.5, 0.25},
 	} {
-		model := testkit.New(testkit.Call("1", "rank", answer))
-		chat, err := recall.NewChat(model)
+		scripted := testkit.New(testkit.Call("1", "rank", answer))
+		chat, err := model.NewChat(scripted)
 		require.NoError(t, err)
 		scores, err := chat.Rerank(t.Context(), "What does Ann drink?", hits)
 		require.NoError(t, err)
 		require.Equal(t, want, scores, answer)
-		require.Len(t, model.Calls(), 1)
-		user := model.Calls()[0][1].Content
+		require.Len(t, scripted.Calls(), 1)
+		user := scripted.Calls()[0][1].Content
 		require.Equal(t, 1, strings.Count(user, "</memories>"))
 		require.Equal(t, 4, strings.Count(user, "\n- ["), "a line each")
 		require.Contains(t, user, "\n- [1] 2023-05-31 09:00 Ann: tea\n")
@@ -94,18 +95,18 @@ func TestAChatModelPutsHitsInOrderByOneCall(t *testing.T) {
 	for i := range many {
 		many[i].Text = strings.Repeat("x y ", 1000)
 	}
-	model := testkit.New(testkit.Call("1", "rank", `{"ranked": [41, 40]}`))
-	chat, err := recall.NewChat(model)
+	scripted := testkit.New(testkit.Call("1", "rank", `{"ranked": [41, 40]}`))
+	chat, err := model.NewChat(scripted)
 	require.NoError(t, err)
 	scores, err := chat.Rerank(t.Context(), "她喝什么？", many)
 	require.NoError(t, err)
 	require.Len(t, scores, 100)
 	require.InDelta(t, 1, scores[39], 0, "the 41st is not shown")
 	require.Zero(t, scores[40])
-	require.Less(t, len(model.Calls()[0][1].Content), 40*400)
-	require.Contains(t, model.Calls()[0][0].Content, "记忆")
+	require.Less(t, len(scripted.Calls()[0][1].Content), 40*400)
+	require.Contains(t, scripted.Calls()[0][0].Content, "记忆")
 	for _, reply := range []testkit.Reply{testkit.Fail(errors.New("down")), testkit.Text("I cannot")} {
-		chat, err := recall.NewChat(testkit.New(reply))
+		chat, err := model.NewChat(testkit.New(reply))
 		require.NoError(t, err)
 		_, err = chat.Rerank(t.Context(), "q", hits)
 		require.Error(t, err)
@@ -141,7 +142,7 @@ func TestASearchByAServer(t *testing.T) {
 	defer srv.Close()
 	client, err := openai.NewChatModel(t.Context(), &openai.Config{APIKey: "sk", BaseURL: srv.URL + "/v1", Model: "small", Answers: "forced"})
 	require.NoError(t, err)
-	chat, err := recall.NewChat(client)
+	chat, err := model.NewChat(client)
 	require.NoError(t, err)
 	db, err := sqlitestore.Open(t.Context(), ":memory:", nil)
 	require.NoError(t, err)

@@ -1,7 +1,10 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package recall
+// Package model lets a chat model improve the searches of a [recall.Ranker]: it rewrites queries
+// and orders hits. It is apart from package recall, so that a program without it links no code that
+// asks models.
+package model
 
 import (
 	"cmp"
@@ -10,26 +13,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cloudwego/eino/components/model"
+	einomodel "github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/internal/period"
 	"github.com/einomem/einomem/internal/text"
 )
 
 // Chat asks a chat model to rewrite queries and to put hits in order, by one call each. An unusable
-// answer makes it ask once more. It is a [Rewriter] and a [Reranker]:
+// answer makes it ask once more. It is a [recall.Rewriter] and a [recall.Reranker]:
 //
-//	chat, err := recall.NewChat(small)
+//	chat, err := model.NewChat(small)
 //	ranking := &recall.Config{Records: db, Rewriter: chat, Reranker: chat}
 //
 // A model that answers in less than a second is of use before a reply: see the timeouts of
-// [Config]. It is safe for concurrent use as its model is.
+// [recall.Config]. It is safe for concurrent use as its model is.
 type Chat struct{ model *ask.Model }
 
 // NewChat returns a Chat. A nil model is ErrInvalid.
-func NewChat(m model.BaseChatModel) (*Chat, error) {
+func NewChat(m einomodel.BaseChatModel) (*Chat, error) {
 	asked, err := ask.New(&ask.Config{Name: "recall", Model: m})
 	return &Chat{asked}, err
 }
@@ -63,14 +67,14 @@ type rewritingAnswer struct {
 	When      string   `json:"when,omitempty" alias:"time" jsonschema_description:"YYYY-MM-DD, YYYY-MM, YYYY, or two of them with a slash between; empty if the query names no time"`
 }
 
-// Rewrite implements [Rewriter].
-func (c *Chat) Rewrite(ctx context.Context, query string, now time.Time) (*Rewriting, error) {
+// Rewrite implements [recall.Rewriter].
+func (c *Chat) Rewrite(ctx context.Context, query string, now time.Time) (*recall.Rewriting, error) {
 	q := question(query, now, "look_for", "Say what to look for in the memory.", func(p chatPrompt) string { return p.rewrite })
 	answer, err := ask.For[rewritingAnswer](ctx, c.model.Begin(ask.Limits{}), q, nil)
 	if err != nil {
 		return nil, err
 	}
-	out := &Rewriting{Keywords: answer.Value.Keywords, Questions: answer.Value.Questions}
+	out := &recall.Rewriting{Keywords: answer.Value.Keywords, Questions: answer.Value.Questions}
 	if found := period.Find(answer.Value.When, now); len(found) > 0 {
 		out.From, out.Until = found[0].From, found[0].Until
 	}
@@ -82,7 +86,7 @@ type order struct {
 	Ranked []int `json:"ranked" alias:"ranked_indices,order" jsonschema_description:"numbers of the memories that help, the most helpful first; empty if none helps"`
 }
 
-// Rerank implements [Reranker]. The model sees the first 40 hits, 300 characters each. The hits
+// Rerank implements [recall.Reranker]. The model sees the first 40 hits, 300 characters each. The hits
 // that it names come first, in its order; the others follow as they were. Unknown and repeated
 // numbers are ignored.
 func (c *Chat) Rerank(ctx context.Context, query string, hits []backends.Hit) ([]float64, error) {
@@ -103,11 +107,11 @@ func (c *Chat) Rerank(ctx context.Context, query string, hits []backends.Hit) ([
 		return nil, err
 	}
 	scores := make([]float64, len(hits))
-	place := 0
+	named := 0
 	for _, n := range answer.Value.Ranked {
 		if n >= 1 && n <= shown && scores[n-1] == 0 {
-			scores[n-1] = 1 - float64(place)/float64(shown)
-			place++
+			scores[n-1] = 1 - float64(named)/float64(shown)
+			named++
 		}
 	}
 	return scores, nil

@@ -1,0 +1,19 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package work
+
+import (
+	"context"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
+)
+
+// Detach returns a context for a model or embedder call that memory makes on its own behalf. It
+// drops the handlers of the surrounding agent: they would turn the call's output into an event of
+// the agent, or panic once the agent's run is over (trap T3). Global handlers stay. typ names the
+// implementation ("OpenAI"), comp the component.
+func Detach(ctx context.Context, typ string, comp components.Component) context.Context {
+	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "memory", Type: typ, Component: comp})
+}
