@@ -17,7 +17,7 @@ type Limit struct {
 var Limits = []Limit{
 	{"product lines", 47_590, 36_000},
 	{"lines linked by middleware", 13_560, 14_500},
-	{"lines linked by the README's program", 26_600, 21_500},
+	{"lines linked by the README's program", 26_470, 21_500},
 	{"public packages", 27, 25},
 	{"exported names", 860, 620},
 	{"public packages of nested modules", 6, 6},
