@@ -96,3 +96,17 @@ func TestAnImportedMemoryIsAsAWrittenOne(t *testing.T) {
 	_, err = mem.Import(ctx, scope, strings.NewReader(strings.Replace(out.String(), `"role":"user"`, `"role":"system"`, 1)), nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
+
+// A backend that keeps its memories elsewhere has a log to export, and nothing else. That is no
+// export of a person.
+func TestABackendThatCannotExportSaysSo(t *testing.T) {
+	mem := open(t, &middleware.Config{Backend: &logging{&testkit.Backend{}, testkit.SQLite(t)}})
+	scope := middleware.Scope{UserID: "ann"}
+	var out strings.Builder
+	_, err := mem.Export(t.Context(), scope, &out)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	require.ErrorContains(t, err, "the memories of *middleware_test.logging")
+	require.Empty(t, out.String())
+	_, err = mem.Import(t.Context(), scope, strings.NewReader(""), nil)
+	require.ErrorContains(t, err, "the memories of *middleware_test.logging")
+}

@@ -229,7 +229,8 @@ func (m *MemoryMiddleware) forgetLog(ctx context.Context, s Scope, part *backend
 
 // Export writes all data of the person that the scope names, their log and the memories learnt from
 // it: see [store.Export]. It first writes the turns that wait in this process to the log. It
-// returns ErrInvalid if log and memories are in several stores.
+// returns ErrInvalid if log and memories are in several stores, and for a backend with a log of
+// its own that lacks a method Export: its memories would be missing.
 func (m *MemoryMiddleware) Export(ctx context.Context, s Scope, w io.Writer) (store.TransferCount, error) {
 	if m.log != nil && s.UserID+s.AgentID != "" { // a workspace has no turns
 		if err := m.log.Settle(ctx, s); err != nil {
@@ -283,6 +284,11 @@ func (m *MemoryMiddleware) admit(ctx context.Context, s Scope, p backends.Partit
 	return keeps.Admit(ctx, s, p, x, space)
 }
 
+// exporter is a backend that keeps its memories beside its log, as mem0's and reme's do.
+type exporter interface {
+	Export(ctx context.Context, s backends.Scope, w io.Writer) (store.TransferCount, error)
+}
+
 // holding returns the one store that holds all of a person, and their partition.
 func (m *MemoryMiddleware) holding(s Scope) (store.Store, backends.Partition, error) {
 	var all []any
@@ -290,7 +296,11 @@ func (m *MemoryMiddleware) holding(s Scope) (store.Store, backends.Partition, er
 		all = append(all, m.sessions)
 	}
 	for _, part := range backends.Parts(m.backend) {
-		if own, ok := part.(interface{ Sessions() store.Sessions }); !ok {
+		own, logs := part.(interface{ Sessions() store.Sessions })
+		if _, exports := part.(exporter); logs && !exports {
+			return nil, backends.Partition{}, fmt.Errorf("%w: the memories of %T, which has no method Export; the log alone: see store.Export and Import", backends.ErrInvalid, part)
+		}
+		if !logs {
 			all = append(all, part)
 		} else if !slices.Contains(all, any(own.Sessions())) {
 			all = append(all, own.Sessions())

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -77,24 +76,17 @@ func (n *TransferCount) counter(l *line) *int {
 // Stop all writers first: each page has the state of its own reading, and a memory that
 // changes meanwhile is written once. ErrConflict if the partition is dropped meanwhile.
 // Export holds a page of the store at a time, however slowly w takes it.
-func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (TransferCount, error) {
-	return export(ctx, s, p, w, true)
-}
-
-// export writes a partition, and for a user the shares if they are asked for.
-func export(ctx context.Context, s Store, p backends.Partition, w io.Writer, shares bool) (TransferCount, error) {
+func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (done TransferCount, err error) {
 	out := bufio.NewWriter(w)
-	x := &exporter{holdings: holdings{ctx, s, p}, out: json.NewEncoder(out)}
-	x.out.SetEscapeHTML(false)
-	err := p.Validate()
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	all := &walk{ctx: ctx, s: s, owner: p, err: p.Validate()}
+	err = all.all(func(l *line) error {
+		*done.counter(l)++
+		return lines.Encode(l)
+	})
 	if err == nil {
-		err = x.partition(p)
-	}
-	if err == nil && shares {
-		err = x.others(x.partition)
-	}
-	if err == nil {
-		err = x.out.Encode(&line{End: &x.done})
+		err = lines.Encode(&line{End: &done})
 	}
 	if err == nil {
 		err = out.Flush()
@@ -102,104 +94,5 @@ func export(ctx context.Context, s Store, p backends.Partition, w io.Writer, sha
 	if err != nil {
 		err = fmt.Errorf("exporting %s: %w", p, err)
 	}
-	return x.done, err
-}
-
-// exporter is a call of Export. It writes the data that a Forget would erase.
-type exporter struct {
-	holdings
-	out   *json.Encoder
-	heads []*line // of the partition and the session, until their first content is written
-	done  TransferCount
-}
-
-func (x *exporter) write(l *line) error {
-	lines := append(x.heads, l)
-	x.heads = nil
-	for _, l := range lines {
-		*x.done.counter(l)++
-		if err := x.out.Encode(l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// alone reports whether data of a partition came from this user alone.
-func (x *exporter) alone(p backends.Partition, users []string) bool {
-	return p == x.p || slices.Equal(users, []string{x.p.ID})
-}
-
-// partition writes the user's data in a partition. Their own partition is named even if it is
-// empty.
-func (x *exporter) partition(p backends.Partition) error {
-	err := x.eachRecord(p, func(space *Embedding) error {
-		x.heads = nil
-		head := &line{Partition: &p, Share: p != x.p, Version: exportVersion, Embedding: space}
-		if p == x.p {
-			return x.write(head)
-		}
-		x.heads = []*line{head}
-		return nil
-	}, func(r *Record) error {
-		if !x.alone(p, r.From()) {
-			return nil
-		}
-		events, err := x.s.History(x.ctx, p, r.ID)
-		if err != nil {
-			return err
-		}
-		return x.write(&line{Memory: &r.Memory, Vector: r.Vector, Events: events})
-	})
-	if err != nil {
-		return err
-	}
-	err = x.deleted(p, func(id string, events []backends.Event) error {
-		if slices.ContainsFunc(events, func(e backends.Event) bool { return !x.alone(p, e.Users) }) {
-			return nil
-		}
-		return x.write(&line{Deleted: id, Events: events})
-	})
-	if err == nil {
-		err = x.eachSession(p, func(s Session) error { return x.session(p, s) })
-	}
-	if err != nil || p != x.p {
-		return err
-	}
-	return Each(func(page Page) (*IDPage, error) { return x.s.BlobSessions(x.ctx, p, page) }, x.blobs)
-}
-
-// session writes a session; from a session of several users, the messages of the user.
-func (x *exporter) session(p backends.Partition, s Session) error {
-	if p == x.p || s.Scope.UserID == x.p.ID {
-		if err := x.write(&line{Session: &s}); err != nil {
-			return err
-		}
-		return x.eachEntry(p, s.ID, func(e *Entry) error { return x.write(&line{Message: e}) })
-	}
-	outer := x.heads
-	x.heads = append(outer, &line{Session: &Session{Partition: p, ID: s.ID, Scope: s.Scope}, Share: true})
-	err := x.eachEntry(p, s.ID, func(e *Entry) error {
-		if e.Erased || e.UserID != x.p.ID {
-			return nil
-		}
-		own := *e
-		own.Seq = 0 // the numbers between them belong to others
-		return x.write(&line{Message: &own})
-	})
-	if x.heads != nil { // the user has no message here
-		x.heads = outer
-	}
-	return err
-}
-
-// blobs writes the blobs of a session.
-func (x *exporter) blobs(session string) error {
-	return x.eachBlob(x.p, session, func(b BlobInfo) error {
-		data, err := x.s.GetBlob(x.ctx, x.p, session, b.Name)
-		if err != nil {
-			return err
-		}
-		return x.write(&line{Blob: &blobLine{session, b.Name, data}})
-	})
+	return done, err
 }

@@ -21,155 +21,136 @@ import (
 // process keeps learning from one of them for a minute.
 func Forget(ctx context.Context, s Store, p backends.Partition, part *backends.Part) (*backends.Receipt, error) {
 	f := &forgetting{
-		holdings: holdings{ctx, s, p}, receipt: &backends.Receipt{Partition: p},
+		walk: walk{ctx: ctx, s: s, owner: p, err: p.Validate()}, receipt: &backends.Receipt{Partition: p},
 		said: selection{part: part, messages: map[source]bool{}, turns: map[source]bool{}, quoted: map[source]bool{}},
-		gone: map[string]bool{},
 	}
-	err := p.Validate()
-	if err == nil && part == nil {
-		err = f.drop()
-	} else if err == nil {
-		err = f.part()
+	if part == nil {
+		f.drop()
+	} else {
+		f.part()
 	}
-	if err == nil {
-		err = f.others(f.elsewhere)
-	}
-	if err == nil && part != nil {
-		f.receipt.IDs, err = f.memories(p)
+	f.others(f.elsewhere)
+	if part != nil {
+		f.receipt.IDs = f.memories(p)
 		f.receipt.Memories = len(f.receipt.IDs)
 	}
-	if err == nil {
-		err = f.reclaim()
+	f.reclaim()
+	if f.err != nil {
+		f.err = fmt.Errorf("forgetting %s: %w", p, f.err)
 	}
-	if err != nil {
-		err = fmt.Errorf("forgetting %s: %w", p, err)
-	}
-	return f.receipt, err
+	return f.receipt, f.err
 }
 
-// forgetting is a call of Forget.
+// forgetting is a call of Forget. Nothing is erased after an error.
 type forgetting struct {
-	holdings
+	walk
 	receipt *backends.Receipt
 	said    selection
 	gone    map[string]bool // the user's own memories that a part erases
 }
 
+// check notes what was read again, unless a call failed.
+func (f *forgetting) check(err error, format string, args ...any) {
+	if f.ok(err) {
+		f.receipt.Checked = append(f.receipt.Checked, fmt.Sprintf(format, args...))
+	}
+}
+
 // drop ends the life of the partition. Writes that began in it are refused from then on, so
 // the rest can be erased at leisure.
-func (f *forgetting) drop() error {
-	n, err := f.s.Drop(f.ctx, f.p)
+func (f *forgetting) drop() {
+	if f.err != nil {
+		return
+	}
+	n, err := f.s.Drop(f.ctx, f.owner)
 	f.receipt.Erased = backends.Erased{Memories: n.Records, Sessions: n.Sessions, Messages: n.Messages, Blobs: n.Blobs}
-	if err != nil {
-		return err
+	if !f.ok(err) {
+		return
 	}
-	life, err := f.s.Life(f.ctx, f.p)
-	if err != nil || life == "" {
-		return errors.Join(err, errors.New("no new life began"))
+	life, err := f.s.Life(f.ctx, f.owner)
+	if err == nil && life == "" {
+		err = errors.New("no new life began")
 	}
-	f.receipt.Checked = append(f.receipt.Checked, f.p.String()+": a new life began")
-	return nil
+	f.check(err, "%s: a new life began", f.owner)
 }
 
 // elsewhere erases the selected data of the user in another partition.
-func (f *forgetting) elsewhere(p backends.Partition) (err error) {
-	if f.said.part == nil {
-		if err := f.s.Fence(f.ctx, p, f.p); err != nil {
-			return err
+func (f *forgetting) elsewhere(p backends.Partition) {
+	if f.err == nil && f.said.part == nil {
+		f.err = f.s.Fence(f.ctx, p, f.owner)
+	}
+	n := backends.Erased{IDs: f.memories(p)}
+	n.Memories = len(n.IDs)
+	f.sessions(p, func(s Session) {
+		if f.said.part != nil || s.Scope.UserID != f.owner.ID {
+			n.Messages += f.messages(p, s.ID, func(e *Entry) bool { return e.UserID == f.owner.ID && f.said.during(e.Time) })
+		} else if f.ok(f.s.Delete(f.ctx, p, s.ID)) {
+			n.Sessions, n.Messages = n.Sessions+1, n.Messages+int(s.LastSeq)
 		}
-	}
-	var n backends.Erased
-	n.IDs, err = f.memories(p)
-	if err == nil {
-		err = f.eachSession(p, func(s Session) error { return f.shared(p, s, &n) })
-	}
-	if n.Memories = len(n.IDs); n.Memories+n.Sessions+n.Messages+n.Blobs > 0 {
+	})
+	if n.Memories+n.Sessions+n.Messages+n.Blobs > 0 {
 		f.receipt.Elsewhere = append(f.receipt.Elsewhere, backends.Share{Partition: p, Erased: n})
 	}
-	return err
 }
 
-// shared erases the selected messages of a session elsewhere.
-func (f *forgetting) shared(p backends.Partition, s Session, n *backends.Erased) error {
-	if f.said.part == nil && s.Scope.UserID == f.p.ID {
-		n.Sessions, n.Messages = n.Sessions+1, n.Messages+int(s.LastSeq)
-		return f.s.Delete(f.ctx, p, s.ID)
-	}
-	return f.messages(p, s.ID, &n.Messages, func(e *Entry) bool { return e.UserID == f.p.ID && f.said.during(e.Time) })
-}
-
-// messages erases the messages of a session that choose reports. Erased messages are
-// skipped, whatever choose reports.
-func (f *forgetting) messages(p backends.Partition, session string, n *int, choose func(*Entry) bool) error {
+// messages erases the messages of a session that choose reports, and returns how many. Erased
+// messages are skipped, whatever choose reports.
+func (w *walk) messages(p backends.Partition, session string, choose func(*Entry) bool) int {
 	var seqs []int64
-	err := f.eachEntry(p, session, func(e *Entry) error {
+	w.entries(p, session, func(e *Entry) {
 		if choose(e) && !e.Erased {
 			seqs = append(seqs, e.Seq)
 		}
-		return nil
 	})
-	if err != nil || len(seqs) == 0 {
-		return err
+	if w.err != nil || len(seqs) == 0 {
+		return 0
 	}
-	erased, err := f.s.EraseMessages(f.ctx, p, session, seqs...)
-	*n += erased
-	return err
+	n, err := w.s.EraseMessages(w.ctx, p, session, seqs...)
+	w.ok(err)
+	return n
 }
 
 // memories erases the selected memories of a partition and the histories of deleted ones,
 // and looks again. It returns their ids.
-func (f *forgetting) memories(p backends.Partition) (ids []string, err error) {
-	for try := 0; ; try++ {
-		all, space, err := All(f.ctx, f.s, p, nil)
-		if err != nil {
-			return ids, err
+func (f *forgetting) memories(p backends.Partition) (ids []string) {
+	for try := 0; f.err == nil; try++ {
+		m, groups := f.erasure(p)
+		if len(groups) == 0 {
+			if len(ids) > 0 {
+				f.check(nil, "%s: %d memories and their histories are gone", p, len(ids))
+			}
+			break
 		}
-		erase, err := f.erasure(p, all)
-		if err != nil {
-			return ids, err
-		}
-		if len(erase) == 0 {
-			if n := len(ids); n > 0 {
-				f.receipt.Checked = append(f.receipt.Checked, fmt.Sprintf("%s: %d memories and their histories are gone", p, n))
+		err := m.apply(groups, func(group []Mutation) {
+			if len(group) == 1 { // a pair repairs: see mending
+				ids = append(ids, group[0].ID)
 			}
-			return ids, nil
-		}
-		for some := range slices.Chunk(erase, transferPage) {
-			_, err = f.s.Apply(f.ctx, p, &Batch{Embedding: space, Mutations: slices.Concat(some...)})
-			if errors.Is(err, backends.ErrConflict) && try < 16 { // a memory beside a chain changed: read again
-				break
-			}
-			if err != nil {
-				return ids, err
-			}
-			for _, group := range some {
-				if len(group) == 1 { // a pair repairs: see mending
-					ids = append(ids, group[0].ID)
-				}
-			}
+		})
+		if !errors.Is(err, backends.ErrConflict) || try >= retries { // else a memory beside a chain changed: read again
+			f.ok(err)
 		}
 	}
+	return ids
 }
 
 // erasure returns the mutations that erase the selected memories and repair those beside
 // them.
-func (f *forgetting) erasure(p backends.Partition, all map[string]*Record) ([][]Mutation, error) {
-	m := &mending{ctx: f.ctx, s: f.s, p: p, all: all, ended: map[string]bool{}}
-	if p == f.p && f.said.part != nil {
+func (f *forgetting) erasure(p backends.Partition) (*mending, [][]Mutation) {
+	m, gone := f.selected(p)
+	if p == f.owner && f.said.part != nil {
 		m.taught = f.said.changed
 	}
-	var gone []string
-	gone, m.gone = f.selected(p, all)
-	err := f.deleted(p, func(id string, events []backends.Event) error {
+	f.deleted(p, func(id string, events []backends.Event) {
 		gone, m.gone[id] = append(gone, id), true
-		all[id] = wasDeleted(id, events)
+		m.all[id] = wasDeleted(id, events)
 		m.ended[id] = m.taught == nil || !slices.ContainsFunc(events, func(e backends.Event) bool { return e.Type == backends.OutcomeAdded && m.taught(&e) })
-		return nil
 	})
-	if err != nil {
-		return nil, err
+	if f.err != nil {
+		return m, nil
 	}
-	return m.groups(gone)
+	groups, err := m.groups(gone)
+	f.ok(err)
+	return m, groups
 }
 
 // wasDeleted returns a deleted memory's place in its chain.
@@ -182,37 +163,28 @@ func wasDeleted(id string, events []backends.Event) *Record {
 	return r
 }
 
-// selected returns the ids of the memories to erase: first the memories that were made from
-// erased ones, then the ones that the forgotten words taught. A call that ends half-way
-// thus keeps the memories that lead to the rest.
-func (f *forgetting) selected(p backends.Partition, all map[string]*Record) (ids []string, gone map[string]bool) {
-	gone = map[string]bool{}
-	for before := -1; before < len(gone); {
-		before = len(gone)
-		for id, r := range all {
-			copied, _ := r.Metadata[backends.MetaPromotedFrom].(string)
-			made := p != f.p && f.gone[copied] || slices.ContainsFunc(r.Origin.Evidence, func(id string) bool { return gone[id] })
-			if !gone[id] && (p == f.p || r.CameFrom(f.p.ID)) && (made || f.said.taught(&r.Memory)) {
-				gone[id] = true
-				ids = append(ids, id)
-			}
-		}
-	}
+// selected returns the memories to erase: first the memories that were made from erased ones,
+// then the ones that the forgotten words taught. A call that ends half-way thus keeps the
+// memories that lead to the rest.
+func (f *forgetting) selected(p backends.Partition) (*mending, []string) {
+	m, err := mend(f.ctx, f.s, p)
+	f.ok(err)
+	ids := m.choose(func(r *Record, made bool) bool {
+		copied, _ := r.Metadata[backends.MetaPromotedFrom].(string)
+		made = made || p != f.owner && f.gone[copied]
+		return (p == f.owner || r.CameFrom(f.owner.ID)) && (made || f.said.taught(&r.Memory))
+	})
 	slices.Reverse(ids)
-	return ids, gone
+	return m, ids
 }
 
 // reclaim overwrites erased bytes in the store's files, and notes the work that is left
 // for an operator.
-func (f *forgetting) reclaim() error {
-	if outside, ok := f.s.(interface{ Outside() []string }); ok {
+func (f *forgetting) reclaim() {
+	if outside, ok := f.s.(interface{ Outside() []string }); ok && f.err == nil {
 		f.receipt.Outside = outside.Outside()
 	}
-	if r, ok := f.s.(Reclaimer); ok {
-		if err := r.Reclaim(f.ctx); err != nil {
-			return err
-		}
-		f.receipt.Checked = append(f.receipt.Checked, "the store's files: what was erased is overwritten")
+	if r, ok := f.s.(Reclaimer); ok && f.err == nil {
+		f.check(r.Reclaim(f.ctx), "the store's files: what was erased is overwritten")
 	}
-	return nil
 }

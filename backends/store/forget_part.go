@@ -4,9 +4,12 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -37,69 +40,98 @@ const (
 
 // part erases the selected words and their quotations. Data that leads to the rest goes
 // last, so a call that ended half-way can be repeated.
-func (f *forgetting) part() (err error) {
+func (f *forgetting) part() {
 	part := f.said.part
 	switch {
-	case f.p.Kind != backends.PartitionUser:
-		return fmt.Errorf("a part: %w: of users alone; forget a workspace or an agent as a whole, or delete its memories", backends.ErrInvalid)
+	case f.err != nil:
+		return
+	case f.owner.Kind != backends.PartitionUser:
+		f.err = fmt.Errorf("a part: %w: of users alone; forget a workspace or an agent as a whole, or delete its memories", backends.ErrInvalid)
 	case len(part.Messages) > 0 && part.Session == nil:
-		return fmt.Errorf("messages: %w: name their session", backends.ErrInvalid)
+		f.err = fmt.Errorf("messages: %w: name their session", backends.ErrInvalid)
 	case part.Session == nil && part.From.IsZero() && part.To.IsZero():
-		return fmt.Errorf("a part: %w: name a session or a time; without a part everything is forgotten", backends.ErrInvalid)
+		f.err = fmt.Errorf("a part: %w: name a session or a time; without a part everything is forgotten", backends.ErrInvalid)
 	}
-	quoting, err := f.quoting()
-	for _, id := range quoting {
-		if err == nil {
-			err = f.session(id, f.said.quotes)
-		}
+	for _, id := range f.quoting() {
+		f.session(id, f.said.quotes)
 	}
-	switch {
-	case err != nil:
-	case part.Session != nil:
-		err = f.session(*part.Session, f.said.add)
-	default:
-		err = f.eachSession(f.p, func(s Session) error { return f.session(s.ID, f.said.add) })
+	if part.Session != nil {
+		f.session(*part.Session, f.said.add)
+		return
 	}
-	return err
+	f.sessions(f.owner, func(s Session) { f.session(s.ID, f.said.add) })
 }
 
 // session erases the part of a session that choose reports, while all learning from it
 // waits.
-func (f *forgetting) session(id string, choose func(session string, e *Entry) bool) error {
-	release, err := f.acquire(id)
-	if errors.Is(err, backends.ErrNotFound) {
-		return nil
+func (f *forgetting) session(id string, choose func(session string, e *Entry) bool) {
+	if f.err != nil {
+		return
 	}
-	if err != nil {
-		return err
+	release, err := f.acquire(id)
+	if errors.Is(err, backends.ErrNotFound) || !f.ok(err) {
+		return
 	}
 	defer release()
-	before := f.receipt.Messages
-	err = f.messages(f.p, id, &f.receipt.Messages, func(e *Entry) bool { return choose(id, e) })
+	erased := f.messages(f.owner, id, func(e *Entry) bool { return choose(id, e) })
+	f.receipt.Messages += erased
 	switch {
-	case err != nil:
-		return err
+	case f.err != nil:
 	case f.said.whole() && id == *f.said.part.Session:
-		f.receipt.Sessions++
-		return f.s.Delete(f.ctx, f.p, id)
-	case f.receipt.Messages == before && !f.said.has(id):
-		return nil
+		if f.ok(f.s.Delete(f.ctx, f.owner, id)) {
+			f.receipt.Sessions++
+		}
+	case erased > 0 || f.said.has(id): // what left the context may repeat erased words
+		f.receipt.Blobs += f.archives(f.owner, id, nil)
 	}
-	return f.eachBlob(f.p, id, func(b BlobInfo) error { // what left the context may repeat erased words
-		f.receipt.Blobs++
-		return f.s.PutBlob(f.ctx, f.p, id, b.Name, nil)
-	})
 }
+
+// archives erases the blobs of a session, except where keep reports otherwise, and returns how
+// many.
+func (w *walk) archives(p backends.Partition, session string, keep func(name string) bool) (n int) {
+	w.blobs(p, session, func(b BlobInfo) {
+		if (keep == nil || !keep(b.Name)) && w.ok(w.s.PutBlob(w.ctx, p, session, b.Name, nil)) {
+			n++
+		}
+	})
+	return n
+}
+
+// EraseTurns erases turns of a session from its log: each that has one of the ids, or a message
+// with one. The blobs of the session go too, since they may repeat the turns. An interrupted turn
+// stays.
+func EraseTurns(ctx context.Context, s Store, p backends.Partition, session string, ids ...string) error {
+	w := &walk{ctx: ctx, s: s, owner: p}
+	turns := map[string]bool{}
+	named := func(e *Entry) bool {
+		return slices.Contains(ids, e.ID) || slices.Contains(ids, e.Turn) || turns[e.Turn]
+	}
+	w.entries(p, session, func(e *Entry) {
+		if e.Turn != "" && named(e) {
+			turns[e.Turn] = true
+		}
+	})
+	if w.messages(p, session, named) > 0 {
+		w.archives(p, session, func(name string) bool { return strings.HasPrefix(name, openTurns) })
+	}
+	if w.err != nil {
+		return fmt.Errorf("erasing turns of session %q: %w", session, w.err)
+	}
+	return nil
+}
+
+// openTurns begins the names of the blobs of interrupted turns.
+const openTurns = "open-turn/"
 
 // acquire takes the lease of a session, once the process that learns from it is done.
 func (f *forgetting) acquire(id string) (release func(), err error) {
 	owner := "forget-" + backends.NewID()
 	for waited := time.Duration(0); ; waited += pause {
-		s, err := f.s.Update(f.ctx, f.p, &SessionUpdate{Session: id, Acquire: &Acquire{Owner: owner, For: learning}})
+		s, err := f.s.Update(f.ctx, f.owner, &SessionUpdate{Session: id, Acquire: &Acquire{Owner: owner, For: learning}})
 		switch {
 		case err == nil:
 			return func() {
-				_, _ = f.s.Update(f.ctx, f.p, &SessionUpdate{Session: id, Token: s.Lease.Token, Release: true}) // else it expires, or went with its session
+				_, _ = f.s.Update(f.ctx, f.owner, &SessionUpdate{Session: id, Token: s.Lease.Token, Release: true}) // else it expires, or went with its session
 			}, nil
 		case !errors.Is(err, backends.ErrConflict) || waited >= learning:
 			return nil, err
@@ -140,12 +172,7 @@ func (s *selection) add(session string, e *Entry) bool {
 
 // has reports whether a message of a session is selected.
 func (s *selection) has(session string) bool {
-	for m := range s.messages {
-		if m.session == session {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(s.messages)), func(m source) bool { return m.session == session })
 }
 
 // names reports whether the part names a message or its turn. A part without names has

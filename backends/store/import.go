@@ -146,38 +146,44 @@ func (i *importer) read(text []byte) error {
 		return fmt.Errorf("%w: the first line names no partition: this is not an export", backends.ErrInvalid)
 	case count != nil:
 		*count++
+		return i.take(l, len(text))
 	case l.End == nil:
 		return fmt.Errorf("%w: it is not a line of an export", backends.ErrInvalid)
 	}
+	err := i.flush()
+	if err == nil && i.found != *l.End {
+		err = fmt.Errorf("%w: it says %+v, and the lines before it hold %+v", backends.ErrInvalid, *l.End, i.found)
+	}
+	i.ended = true
+	return err
+}
+
+// take imports the content of a line of so many bytes.
+func (i *importer) take(l *line, size int) error {
 	if l.Memory == nil && l.Message == nil {
 		if err := i.flush(); err != nil {
 			return err
 		}
 	}
-	i.held += len(text)
+	i.held += size
 	switch {
 	case l.Partition != nil:
 		return i.partition(l)
 	case l.Memory != nil:
 		return i.memory(Restore(l.Memory.ID, &Record{Memory: *l.Memory, Vector: l.Vector}, l.Events))
 	case l.Deleted != "":
-		return i.deleted(Restore(l.Deleted, nil, l.Events))
+		return i.memory(Restore(l.Deleted, nil, l.Events))
 	case l.Session != nil:
 		return i.begin(l.Session, !l.Share)
 	case l.Message != nil:
 		return i.message(l.Message)
-	case l.Blob != nil:
-		return i.blob(l.Blob)
-	case i.found != *l.End:
-		return fmt.Errorf("%w: it says %+v, and the lines before it hold %+v", backends.ErrInvalid, *l.End, i.found)
 	}
-	i.ended = true
-	return nil
+	return i.blob(l.Blob)
 }
 
 // partition begins the partition of the user, or a part of another one.
 func (i *importer) partition(l *line) (err error) {
-	first := i.found.Partitions == 1
+	first := i.p == (backends.Partition{})
 	i.p, i.space = *l.Partition, l.Embedding
 	if first && i.whose == (backends.Partition{}) {
 		i.whose = i.p
@@ -228,11 +234,12 @@ func (i *importer) admit(m *Mutation) error {
 	return m.validate()
 }
 
+// memory takes a memory, or a deleted one, which is written at once.
 func (i *importer) memory(m Mutation) error {
 	if err := i.admit(&m); err != nil {
 		return err
 	}
-	if i.records = append(i.records, m); len(i.records) < transferPage && i.held < heldBytes {
+	if i.records = append(i.records, m); m.Record != nil && len(i.records) < transferPage && i.held < heldBytes {
 		return nil
 	}
 	return i.restore()
@@ -250,68 +257,61 @@ func (i *importer) flush() error {
 // restore writes the pending records. It skips records that the store holds; those must
 // be the same.
 func (i *importer) restore() error {
-	all := i.records
+	all, b, wrote := i.records, &Batch{}, i.done
 	if i.records, i.held = nil, 0; len(all) == 0 {
 		return nil
+	}
+	held, err := i.holds(all)
+	if err != nil {
+		return err
+	}
+	for n := range all {
+		m := &all[n]
+		if there, ok := held[m.ID]; ok {
+			err = i.admit(&there)
+			if err != nil || !same(there.Record, m.Record) || m.Record == nil && !same(there.Events, m.Events) {
+				return differs("memory", m.ID)
+			}
+			continue
+		}
+		if m.Record == nil {
+			wrote.Deleted++
+		} else if wrote.Records++; len(m.Record.Vector) > 0 {
+			b.Embedding = i.space
+		}
+		b.Mutations = append(b.Mutations, *m)
+	}
+	switch {
+	case len(b.Mutations) == 0:
+		return nil
+	case i.dry:
+		return differs("memory", b.Mutations[0].ID)
+	}
+	if _, err = i.to.Apply(i.ctx, i.p, b); err == nil {
+		i.done = wrote
+	}
+	return err
+}
+
+// holds returns the form in which the store holds memories, or a deleted one, which comes alone.
+func (i *importer) holds(all []Mutation) (map[string]Mutation, error) {
+	held := map[string]Mutation{}
+	if one := &all[0]; one.Record == nil {
+		events, err := i.to.History(i.ctx, i.p, one.ID)
+		if len(events) > 0 {
+			held[one.ID] = Restore(one.ID, nil, events)
+		}
+		return held, err
 	}
 	ids := make([]string, len(all))
 	for n := range all {
 		ids[n] = all[n].ID
 	}
 	have, err := i.to.Get(i.ctx, i.p, ids...)
-	if err != nil {
-		return err
+	for n := range have {
+		held[have[n].ID] = Restore(have[n].ID, &have[n], nil)
 	}
-	b := &Batch{}
-	for _, m := range all {
-		if len(have) == 0 || have[0].ID != m.ID {
-			b.Mutations = append(b.Mutations, m)
-			continue
-		}
-		there := Restore(m.ID, &have[0], nil)
-		if err := i.admit(&there); err != nil || !same(there.Record, m.Record) {
-			return differs("memory", m.ID)
-		}
-		have = have[1:]
-	}
-	return i.apply(b, &i.done.Records)
-}
-
-// apply restores the missing records.
-func (i *importer) apply(b *Batch, count *int) error {
-	if len(b.Mutations) == 0 {
-		return nil
-	}
-	if i.dry {
-		return differs("memory", b.Mutations[0].ID)
-	}
-	if slices.ContainsFunc(b.Mutations, func(m Mutation) bool { return m.Record != nil && len(m.Record.Vector) > 0 }) {
-		b.Embedding = i.space
-	}
-	_, err := i.to.Apply(i.ctx, i.p, b)
-	if err == nil {
-		*count += len(b.Mutations)
-	}
-	return err
-}
-
-// deleted restores the history of a deleted memory if the store lacks it.
-func (i *importer) deleted(m Mutation) error {
-	if err := i.admit(&m); err != nil {
-		return err
-	}
-	have, err := i.to.History(i.ctx, i.p, m.ID)
-	if err != nil {
-		return err
-	}
-	if len(have) == 0 {
-		return i.apply(&Batch{Mutations: []Mutation{m}}, &i.done.Deleted)
-	}
-	there := Restore(m.ID, nil, have)
-	if err := i.admit(&there); err != nil || !same(there.Events, m.Events) {
-		return differs("history of memory", m.ID)
-	}
-	return nil
+	return held, err
 }
 
 func (i *importer) blob(b *blobLine) error {

@@ -20,15 +20,68 @@ import (
 // A predecessor gets the next remaining successor, or holds again. A successor gets the
 // last remaining predecessor. Their histories lose the texts of the erased ones.
 type mending struct {
-	ctx  context.Context
-	s    Records
-	p    backends.Partition
-	all  map[string]*Record
-	gone map[string]bool
+	ctx   context.Context
+	s     Records
+	p     backends.Partition
+	all   map[string]*Record
+	space *Embedding
+	gone  map[string]bool
 	// ended are deleted memories whose predecessors stay ended.
 	ended map[string]bool
 	// taught reports whether the forgotten words caused a change. Optional.
 	taught func(*backends.Event) bool
+}
+
+// mend reads a partition, for memories to be erased from it.
+func mend(ctx context.Context, s Records, p backends.Partition) (*mending, error) {
+	all, space, err := All(ctx, s, p, nil)
+	return &mending{ctx: ctx, s: s, p: p, all: all, space: space, gone: map[string]bool{}, ended: map[string]bool{}}, err
+}
+
+// Erasure returns the batch that erases memories with their histories. It repairs their chains as
+// mending does. The predecessor of an erased memory stays ended, as after a deletion.
+func Erasure(ctx context.Context, s Records, p backends.Partition, gone ...string) (*Batch, error) {
+	m, err := mend(ctx, s, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range gone {
+		m.gone[id] = true
+		if r := m.all[id]; r != nil && r.SupersededBy == "" {
+			m.ended[id] = true
+		}
+	}
+	groups, err := m.groups(gone)
+	return &Batch{Embedding: m.space, Mutations: slices.Concat(groups...)}, err
+}
+
+// choose adds the memories that one accepts to the erased ones, and returns their ids. made says
+// that a memory was made from one that is erased, so all are asked until nothing is new.
+func (m *mending) choose(one func(r *Record, made bool) bool) (ids []string) {
+	for before := -1; before < len(m.gone); {
+		before = len(m.gone)
+		for id, r := range m.all {
+			made := slices.ContainsFunc(r.Origin.Evidence, func(id string) bool { return m.gone[id] })
+			if !m.gone[id] && one(r, made) {
+				m.gone[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// apply writes groups, a page in one batch, and calls done with each that is written.
+func (m *mending) apply(groups [][]Mutation, done func(group []Mutation)) error {
+	for some := range slices.Chunk(groups, transferPage) {
+		if _, err := m.s.Apply(m.ctx, m.p, &Batch{Embedding: m.space, Mutations: slices.Concat(some...)}); err != nil {
+			return err
+		}
+		for _, group := range some {
+			done(group)
+		}
+	}
+	return nil
 }
 
 func (m *mending) groups(gone []string) (out [][]Mutation, err error) {
@@ -40,21 +93,23 @@ func (m *mending) groups(gone []string) (out [][]Mutation, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if kept == nil {
-			continue
+		if kept != nil {
+			out = append(out, []Mutation{m.erase(r.ID), Restore(r.ID, kept, events)})
 		}
-		erase := Erase(r.ID)
-		erase.Expect = r.Version
-		out = append(out, []Mutation{erase, Restore(r.ID, kept, events)})
 	}
 	for _, id := range gone {
-		erase := Erase(id)
-		if r := m.all[id]; r != nil {
-			erase.Expect = r.Version // a successor that came meanwhile is mended, too
-		}
-		out = append(out, []Mutation{erase})
+		out = append(out, []Mutation{m.erase(id)})
 	}
 	return out, nil
+}
+
+// erase expects the version that was read: a successor that came meanwhile is mended, too.
+func (m *mending) erase(id string) Mutation {
+	erase := Erase(id)
+	if r := m.all[id]; r != nil {
+		erase.Expect = r.Version
+	}
+	return erase
 }
 
 // concerns reports whether a memory that stays may have to change.

@@ -31,14 +31,14 @@ func spoken(m *schema.Message) string {
 // quoting notes the words and memories to be forgotten. It returns the sessions with answers
 // that hold the whole text of one such message or memory. A text that the user repeats
 // elsewhere does not count as a quotation.
-func (f *forgetting) quoting() (sessions []string, err error) {
+func (f *forgetting) quoting() (sessions []string) {
 	var kept []string
 	drop := func() { // drops texts that are too short, or said elsewhere
 		f.said.texts = slices.DeleteFunc(f.said.texts, func(s string) bool {
 			return len(s) < text.QuoteFrom || slices.ContainsFunc(kept, func(k string) bool { return strings.Contains(k, s) })
 		})
 	}
-	err = f.eachLogged(func(session string, e *Entry) {
+	f.logged(func(session string, e *Entry) {
 		switch selected := f.said.inSession(session) && f.said.add(session, e); {
 		case e.Erased || e.Role != schema.User:
 		case selected:
@@ -47,16 +47,13 @@ func (f *forgetting) quoting() (sessions []string, err error) {
 			kept = append(kept, text.Fold(spoken(e.Message.Message)))
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	all, _, err := All(f.ctx, f.s, f.p, nil)
-	if err != nil {
-		return nil, err
-	}
 	drop()
-	_, f.gone = f.selected(f.p, all)
-	for id, r := range all {
+	if f.err != nil {
+		return nil
+	}
+	m, _ := f.selected(f.owner)
+	f.gone = m.gone
+	for id, r := range m.all {
 		if f.gone[id] {
 			f.said.texts = append(f.said.texts, text.Fold(r.Text))
 		} else if r.Origin.Role == string(schema.User) && r.Origin.Author != backends.AuthorAgent {
@@ -65,23 +62,20 @@ func (f *forgetting) quoting() (sessions []string, err error) {
 	}
 	drop()
 	if len(f.said.texts) == 0 {
-		return nil, nil
+		return nil
 	}
-	err = f.eachLogged(func(session string, e *Entry) {
+	f.logged(func(session string, e *Entry) {
 		if f.said.quotes(session, e) && !slices.Contains(sessions, session) {
 			sessions = append(sessions, session)
 		}
 	})
-	return sessions, err
+	return sessions
 }
 
-// eachLogged calls do for every message of the user.
-func (f *forgetting) eachLogged(do func(session string, e *Entry)) error {
-	return f.eachSession(f.p, func(s Session) error {
-		return f.eachEntry(f.p, s.ID, func(e *Entry) error {
-			do(s.ID, e)
-			return nil
-		})
+// logged calls do for every message of the user.
+func (f *forgetting) logged(do func(session string, e *Entry)) {
+	f.sessions(f.owner, func(s Session) {
+		f.entries(f.owner, s.ID, func(e *Entry) { do(s.ID, e) })
 	})
 }
 

@@ -28,11 +28,14 @@ func Rollback(ctx context.Context, s Store, p backends.Partition, r *backends.Ro
 	}
 	ctx, err := Begin(ctx, s, p)
 	for try := 0; err == nil; try++ {
-		b := &rollback{RollbackRequest: r, s: s, p: p, allowed: allowed}
-		if err = b.run(ctx); err == nil {
+		b := &rollback{RollbackRequest: r, allowed: allowed, report: backends.RollbackReport{Items: []backends.Item{}}}
+		if b.mending, err = mend(ctx, s, p); err == nil {
+			err = b.run()
+		}
+		if err == nil {
 			return &b.report, nil
 		}
-		if errors.Is(err, backends.ErrConflict) && try < 16 {
+		if errors.Is(err, backends.ErrConflict) && try < retries {
 			err = nil // something changed meanwhile: read again
 		}
 	}
@@ -42,45 +45,33 @@ func Rollback(ctx context.Context, s Store, p backends.Partition, r *backends.Ro
 // rollback is one attempt of a call of Rollback.
 type rollback struct {
 	*backends.RollbackRequest
-	s       Store
-	p       backends.Partition
+	*mending
 	allowed func(*backends.Memory) error
-	all     map[string]*Record
 	report  backends.RollbackReport
 }
 
-func (b *rollback) run(ctx context.Context) error {
-	all, space, err := All(ctx, b.s, b.p, nil)
+func (b *rollback) run() error {
+	b.taught = b.Changed
+	order, err := b.selected()
 	if err != nil {
 		return err
 	}
-	b.all, b.report.Items = all, []backends.Item{}
-	gone, err := b.selected(ctx)
-	if err != nil {
-		return err
-	}
-	m := &mending{ctx: ctx, s: b.s, p: b.p, all: all, gone: gone, ended: map[string]bool{}, taught: b.Changed}
-	order := make([]string, 0, len(gone))
-	for id := range gone {
-		order = append(order, id)
-	}
-	slices.SortFunc(order, func(x, y string) int { return cmp.Or(all[x].Created.Compare(all[y].Created), cmp.Compare(x, y)) })
-	groups, err := m.groups(order)
+	slices.SortFunc(order, func(x, y string) int {
+		return cmp.Or(b.all[x].Created.Compare(b.all[y].Created), cmp.Compare(x, y))
+	})
+	groups, err := b.groups(order)
 	if err == nil {
-		groups, err = b.reworded(ctx, gone, groups)
+		groups, err = b.reworded(groups)
 	}
-	if err != nil {
+	item := func(group []Mutation) { b.report.Items = append(b.report.Items, b.item(group)) }
+	switch {
+	case err != nil:
 		return err
+	case !b.DryRun:
+		return b.apply(groups, item)
 	}
-	for some := range slices.Chunk(groups, transferPage) {
-		if !b.DryRun {
-			if _, err := b.s.Apply(ctx, b.p, &Batch{Embedding: space, Mutations: slices.Concat(some...)}); err != nil {
-				return err
-			}
-		}
-		for _, group := range some {
-			b.report.Items = append(b.report.Items, b.item(group))
-		}
+	for _, group := range groups {
+		item(group)
 	}
 	return nil
 }
@@ -97,15 +88,15 @@ func (b *rollback) item(group []Mutation) backends.Item {
 
 // reworded adds the groups that give memories their former text back. ReembedAll makes
 // their vectors later.
-func (b *rollback) reworded(ctx context.Context, gone map[string]bool, groups [][]Mutation) ([][]Mutation, error) {
+func (b *rollback) reworded(groups [][]Mutation) ([][]Mutation, error) {
 	if b.Session == nil || b.Source != "" {
 		return groups, nil
 	}
 	for id, r := range b.all {
-		if gone[id] || !r.Updated.After(r.Created) || r.Kind.Traits().InPrompt {
+		if b.gone[id] || !r.Updated.After(r.Created) || r.Kind.Traits().InPrompt {
 			continue
 		}
-		events, err := b.s.History(ctx, b.p, id)
+		events, err := b.s.History(b.ctx, b.p, id)
 		if err != nil {
 			return nil, err
 		}
@@ -132,39 +123,34 @@ func (b *rollback) reworded(ctx context.Context, gone map[string]bool, groups []
 
 // selected returns the ids of the memories to erase: the ones that the source taught, and
 // the ones that were made from such. Memories that must stay become conflicts.
-func (b *rollback) selected(ctx context.Context) (map[string]bool, error) {
-	gone, seen := map[string]bool{}, map[string]bool{}
-	for before := -1; before < len(gone); {
-		before = len(gone)
-		for id, r := range b.all {
-			made := slices.ContainsFunc(r.Origin.Evidence, func(id string) bool { return gone[id] })
-			if seen[id] || !made && !b.Taught(&r.Memory) {
-				continue
-			}
-			seen[id] = true
-			err := b.allowed(&r.Memory)
-			if err == nil {
-				err = b.conflict(ctx, r)
-			}
-			if errors.Is(err, backends.ErrUnavailable) {
-				return nil, err
-			}
-			if gone[id] = err == nil; err != nil {
-				delete(gone, id)
-				b.report.Conflicts = append(b.report.Conflicts, err.Error())
-			}
+func (b *rollback) selected() (ids []string, failed error) {
+	seen := map[string]bool{}
+	ids = b.choose(func(r *Record, made bool) bool {
+		if seen[r.ID] || !made && !b.Taught(&r.Memory) {
+			return false
 		}
-	}
+		seen[r.ID] = true
+		err := b.allowed(&r.Memory)
+		if err == nil {
+			err = b.conflict(r)
+		}
+		if errors.Is(err, backends.ErrUnavailable) {
+			failed = err
+		} else if err != nil {
+			b.report.Conflicts = append(b.report.Conflicts, err.Error())
+		}
+		return err == nil
+	})
 	slices.Sort(b.report.Conflicts)
-	return gone, nil
+	return ids, failed
 }
 
 // conflict returns the reason why a taught memory stays, or nil.
-func (b *rollback) conflict(ctx context.Context, r *Record) error {
+func (b *rollback) conflict(r *Record) error {
 	if r.Kind.Traits().InPrompt {
 		return fmt.Errorf("%q is a core block: read it and edit it yourself", r.ID)
 	}
-	events, err := b.s.History(ctx, b.p, r.ID)
+	events, err := b.s.History(b.ctx, b.p, r.ID)
 	if err != nil {
 		return err
 	}

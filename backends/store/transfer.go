@@ -5,9 +5,8 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"io"
-	"math"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -25,7 +24,7 @@ type TransferCount struct {
 
 // Transfer copies a partition from one store to another, of any kind. It copies memories
 // with their vectors and histories, the histories of deleted memories, sessions with
-// their logs, and blobs. It is an [Export] of the whole partition, read by [Import].
+// their logs, and blobs. It is an [Import] of the lines that an [Export] of the partition would have.
 // Everything keeps its order, and all fields but the ones named below keep their values.
 // [Records].Partitions lists the partitions to copy.
 //
@@ -40,9 +39,10 @@ type TransferCount struct {
 // share one in the source may have different ones. Events have no version: they happened in
 // the source.
 func Transfer(ctx context.Context, from, to Store, p backends.Partition) (TransferCount, error) {
-	done, err := pipe(ctx, to, &importer{to: from, dry: true, ImportOptions: whole}, p)
+	whole := ImportOptions{Learn: true}
+	done, err := move(ctx, to, &importer{to: from, dry: true, ImportOptions: whole}, p)
 	if err == nil {
-		done, err = pipe(ctx, from, &importer{to: to, ImportOptions: whole}, p)
+		done, err = move(ctx, from, &importer{to: to, ImportOptions: whole}, p)
 	}
 	if err != nil {
 		err = fmt.Errorf("transfer %s: %w", p, err)
@@ -50,17 +50,19 @@ func Transfer(ctx context.Context, from, to Store, p backends.Partition) (Transf
 	return done, err
 }
 
-// whole keeps pending messages pending, and takes lines of any length.
-var whole = ImportOptions{Learn: true, MaxLine: math.MaxInt}
-
-// pipe reads a partition of one store into another.
-func pipe(ctx context.Context, from Store, i *importer, p backends.Partition) (TransferCount, error) {
-	out, in := io.Pipe()
-	go func() {
-		_, err := export(ctx, from, p, in, false)
-		_ = in.CloseWithError(err)
-	}()
-	err := i.all(ctx, out)
-	_ = out.CloseWithError(err)
-	return i.done, err
+// move hands a partition of one store to an import into another.
+func move(ctx context.Context, from Store, i *importer, p backends.Partition) (TransferCount, error) {
+	i.ctx = ctx
+	all := &walk{ctx: ctx, s: from, owner: p, err: p.Validate()}
+	all.lines(p, func(l *line) error {
+		text, err := json.Marshal(l) // for its size alone
+		if err != nil {
+			return err
+		}
+		return i.take(l, len(text))
+	})
+	if all.err == nil {
+		all.err = i.flush()
+	}
+	return i.done, all.err
 }
