@@ -49,14 +49,17 @@ func (o object) has(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, ok := o[name]; return ok })
 }
 
-// take returns a member of a type, and removes it. An absent or null member is the zero value.
-func take[T any](o object, name string) (T, error) {
-	v, ok := o[name].(T)
-	if !ok && o[name] != nil {
-		return v, fmt.Errorf("%s: it is %T, not %T", name, o[name], v)
+// take moves a member into a value of its type. A null member is as an absent one.
+func (o object) take(name string, to any) error {
+	v, target := reflect.ValueOf(o[name]), reflect.ValueOf(to).Elem()
+	if v.IsValid() && v.Type() != target.Type() {
+		return fmt.Errorf("%s: it is %T, not %s", name, o[name], target.Type())
+	}
+	if v.IsValid() {
+		target.Set(v)
 	}
 	delete(o, name)
-	return v, nil
+	return nil
 }
 
 // parseLine reads a memory in the format of ReMe's dumps, of 0.2 or of before.
@@ -89,12 +92,12 @@ func parseLine(text []byte, in *time.Location) (*backends.Memory, error) {
 func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 	m := &backends.Memory{Kind: backends.KindTask}
 	var kind, created, modified, workspace string
-	for name, to := range map[string]*string{
-		"memory_id": &m.ID, "memory_type": &kind, "when_to_use": &m.WhenToUse, "content": &m.Text,
-		"author": &m.Origin.Author, "time_created": &created, "time_modified": &modified, "workspace_id": &workspace,
+	var score float64
+	for name, to := range map[string]any{
+		"memory_id": &m.ID, "memory_type": &kind, "when_to_use": &m.WhenToUse, "content": &m.Text, "score": &score, "author": &m.Origin.Author,
+		"time_created": &created, "time_modified": &modified, "workspace_id": &workspace, "metadata": &m.Metadata,
 	} {
-		var err error
-		if *to, err = take[string](o, name); err != nil {
+		if err := o.take(name, to); err != nil {
 			return nil, err
 		}
 	}
@@ -103,54 +106,32 @@ func parseMemory(o object, in *time.Location) (*backends.Memory, error) {
 			return nil, fmt.Errorf("memory_type %.40q: write task, personal or tool", kind)
 		}
 	}
-	metadata, err := take[map[string]any](o, "metadata")
-	if err != nil {
-		return nil, err
-	}
-	if len(metadata) > 0 {
-		m.Metadata = metadata
-	}
-	if err := parseTimes(m, created, modified, in); err != nil {
-		return nil, err
-	}
-	if err := parseScore(m, o); err != nil {
-		return nil, err
-	}
-	author, _ := m.Metadata["author"].(string)
-	m.Origin.Author = cmp.Or(m.Origin.Author, author)
-	if err := keepExtras(m, o); err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-// parseScore takes the score as the memory's quality. ReMe writes 0 for an unjudged memory. A score
-// outside 0 to 1 is on another scale, and stays in its place.
-func parseScore(m *backends.Memory, o object) error {
-	score, err := take[float64](o, "score")
-	switch {
-	case err != nil:
-		return err
-	case score < 0 || score > 1:
+	switch { // ReMe writes 0 for an unjudged memory
+	case score < 0 || score > 1: // of another scale: it stays in its place
 		o["score"] = score
 	case score != 0:
 		m.Quality = &score
 	}
-	return nil
-}
-
-// parseTimes sets the times of a memory. Before 0.2 they stand in the metadata alone.
-func parseTimes(m *backends.Memory, created, modified string, in *time.Location) error {
-	for _, t := range []struct {
-		name, older, text string
-		to                *time.Time
-	}{{"time_created", "created_time", created, &m.Created}, {"time_modified", "modified_time", modified, &m.Updated}} {
-		older, _ := m.Metadata[t.older].(string)
-		if *t.to = text.Time(cmp.Or(t.text, older), in).Truncate(time.Microsecond); t.to.IsZero() && t.text != "" {
-			return fmt.Errorf("%s %.40q is not a time: write it as %s", t.name, t.text, time.DateTime)
-		}
+	if len(m.Metadata) == 0 {
+		m.Metadata = nil
+	}
+	err := errors.Join(parseTime(&m.Created, m, "time_created", created, "created_time", in), parseTime(&m.Updated, m, "time_modified", modified, "modified_time", in))
+	if err != nil {
+		return nil, err
 	}
 	m.Observed = m.Created
+	if author, _ := m.Metadata["author"].(string); m.Origin.Author == "" {
+		m.Origin.Author = author
+	}
+	return m, keepExtras(m, o)
+}
+
+// parseTime reads a time. Before 0.2 it stands in the metadata alone, under another name.
+func parseTime(to *time.Time, m *backends.Memory, name, written, older string, in *time.Location) error {
+	before, _ := m.Metadata[older].(string)
+	if *to = text.Time(cmp.Or(written, before), in).Truncate(time.Microsecond); to.IsZero() && written != "" {
+		return fmt.Errorf("%s %.40q is not a time: write it as %s", name, written, time.DateTime)
+	}
 	return nil
 }
 
@@ -202,43 +183,45 @@ var lineOrder = []string{
 func (l *Library) Encode(m *backends.Memory, workspace string) (json.RawMessage, error) {
 	metadata := map[string]any{}
 	maps.Copy(metadata, m.Metadata)
-	line := map[string]any{
-		"workspace_id": workspace, "memory_id": m.ID, "memory_type": string(m.Kind), "when_to_use": m.WhenToUse, "content": m.Text, "score": 0.0,
-		"time_created": formatTime(m.Created, l.zone), "time_modified": formatTime(m.Updated, l.zone), "author": m.Origin.Author, "metadata": metadata,
+	extra, _ := metadata[extraKey].(map[string]any)
+	if extra != nil {
+		delete(metadata, extraKey)
 	}
-	for name, none := range kindMembers[m.Kind] {
-		line[name] = none
+	line, kind := map[string]any{}, kindMembers[m.Kind]
+	maps.Copy(line, extra)
+	maps.Copy(line, kind)
+	for name, none := range kind {
 		if v := metadata[name]; v != nil && reflect.TypeOf(v) == reflect.TypeOf(none) {
 			line[name] = v
 			delete(metadata, name)
 		}
 	}
-	if extra, ok := metadata[extraKey].(map[string]any); ok {
-		delete(metadata, extraKey)
-		for name, v := range extra {
-			if _, taken := line[name]; !taken || name == "score" {
-				line[name] = v
-			}
-		}
-	}
+	score, ok := extra["score"]
 	if m.Quality != nil {
-		line["score"] = *m.Quality
+		score = *m.Quality
+	} else if !ok {
+		score = 0.0
 	}
-	names := lineOrder
-	for _, name := range slices.Sorted(maps.Keys(line)) {
-		if !slices.Contains(lineOrder, name) {
-			names = append(slices.Clip(names), name)
+	maps.Copy(line, map[string]any{
+		"workspace_id": workspace, "memory_id": m.ID, "memory_type": string(m.Kind), "when_to_use": m.WhenToUse, "content": m.Text, "score": score,
+		"time_created": formatTime(m.Created, l.zone), "time_modified": formatTime(m.Updated, l.zone), "author": m.Origin.Author, "metadata": metadata,
+	})
+	names := slices.Sorted(maps.Keys(line))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
+	for i, name := range names {
+		member, err := plan.Encode(name, map[string]any{name: line[name]})
+		if err != nil {
+			return nil, err
 		}
+		names[i] = member[1 : len(member)-1]
 	}
-	var parts []string
-	for _, name := range names {
-		if v, ok := line[name]; ok {
-			part, err := plan.Encode(name, map[string]any{name: v})
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, part[1:len(part)-1])
-		}
+	return json.RawMessage("{" + strings.Join(names, ",") + "}"), nil
+}
+
+// place returns where a member stands in a line.
+func place(name string) int {
+	if at := slices.Index(lineOrder, name); at >= 0 {
+		return at
 	}
-	return json.RawMessage("{" + strings.Join(parts, ",") + "}"), nil
+	return len(lineOrder)
 }

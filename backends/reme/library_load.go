@@ -68,13 +68,17 @@ func (l *Library) load(ctx context.Context, c *collection, r *LoadRequest, read 
 		return nil, err
 	}
 	ld := &load{Library: l, collection: c, request: r, ids: map[string]int{}}
-	if err := ld.run(ctx, read); err != nil {
+	if err = read(ld); err == nil {
+		err = ld.write(ctx)
+	}
+	if err != nil {
 		state := "nothing was changed"
 		if ld.unanswered {
 			state = "the store did not answer: nothing was changed, or everything was loaded; repeat the load"
 		}
 		return nil, fmt.Errorf("reme: loading into %s (%s): %w", c.partition, state, err)
 	}
+	ld.out.Loaded = len(ld.records)
 	return &ld.out, nil
 }
 
@@ -90,27 +94,25 @@ type load struct {
 	out        LoadResponse
 }
 
-func (ld *load) run(ctx context.Context, read func(*load) error) error {
-	if err := read(ld); err != nil {
-		return err
-	}
+// write stores the records with their vectors.
+func (ld *load) write(ctx context.Context) error {
 	if len(ld.records) == 0 {
 		if ld.request.Merge {
 			return nil
 		}
 		return fmt.Errorf("%w: the input holds no memory; Library.Delete empties a workspace", backends.ErrInvalid)
 	}
-	if err := ld.keep.Allow(ctx, backends.OpAdd, ld.caller, ld.partition, nil); err != nil {
+	err := ld.keep.Allow(ctx, backends.OpAdd, ld.caller, ld.partition, nil)
+	for some := range slices.Chunk(ld.records, embeddedAtOnce) {
+		if err != nil {
+			return err
+		}
+		ld.space, err = ld.keep.Embed(ctx, some, &ld.out.Usage)
+	}
+	if err != nil {
 		return err
 	}
-	if err := ld.embed(ctx); err != nil {
-		return err
-	}
-	if err := store.OnConflict(ctx, func() error { return ld.store(ctx) }); err != nil {
-		return err
-	}
-	ld.out.Loaded = len(ld.records)
-	return nil
+	return store.OnConflict(ctx, func() error { return ld.store(ctx) })
 }
 
 // embeddedAtOnce is how many memories the embedder gets at once.
@@ -124,23 +126,18 @@ const maxLine = 8 * store.MaxText
 func (ld *load) read(ctx context.Context, r io.Reader) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)
-	line := 1
-	for ; in.Scan() && ctx.Err() == nil; line++ {
+	var err error
+	line := 0
+	for err == nil && in.Scan() {
+		line++
 		text := bytes.TrimSpace(bytes.TrimPrefix(in.Bytes(), []byte("\xef\xbb\xbf"))) // a byte order mark
-		if len(text) == 0 {
-			continue
-		}
-		m, err := parseLine(text, ld.zone)
-		if err != nil {
-			err = fmt.Errorf("%w: %w", backends.ErrInvalid, err)
-		} else {
-			err = ld.add(ld.caller, m, line)
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", line, err)
+		if len(text) > 0 {
+			err = cmp.Or(ctx.Err(), ld.line(text, line))
 		}
 	}
-	err := cmp.Or(ctx.Err(), in.Err())
+	if err == nil && in.Err() != nil {
+		line, err = line+1, in.Err()
+	}
 	if errors.Is(err, bufio.ErrTooLong) {
 		err = fmt.Errorf("%w: longer than %d bytes", backends.ErrInvalid, maxLine)
 	}
@@ -148,6 +145,15 @@ func (ld *load) read(ctx context.Context, r io.Reader) error {
 		err = fmt.Errorf("line %d: %w", line, err)
 	}
 	return err
+}
+
+// line reads one line.
+func (ld *load) line(text []byte, line int) error {
+	m, err := parseLine(text, ld.zone)
+	if err != nil {
+		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
+	}
+	return ld.add(ld.caller, m, line)
 }
 
 // add makes a memory one of the collection, and in a workspace one of the named user.
@@ -216,23 +222,6 @@ func (ld *load) identify(m *backends.Memory, line int) error {
 		return fmt.Errorf("%w: the id %.80q, or without one the text, stands on line %d already: remove one of them", backends.ErrInvalid, m.ID, first)
 	}
 	ld.ids[m.ID] = line
-	return nil
-}
-
-// embed gives the records their vectors.
-func (ld *load) embed(ctx context.Context) error {
-	if !ld.keep.Embeds() {
-		return nil
-	}
-	for some := range slices.Chunk(ld.records, embeddedAtOnce) {
-		space, err := ld.keep.Embed(ctx, some, &ld.out.Usage)
-		if err != nil {
-			return err
-		}
-		if space != nil {
-			ld.space = space
-		}
-	}
 	return nil
 }
 

@@ -134,29 +134,23 @@ func (s settings) read(document []byte) error {
 	if err := yaml.Unmarshal(document, &root); err != nil {
 		return fmt.Errorf("%w: %w", backends.ErrInvalid, err)
 	}
-	set := map[string]string{}
-	for _, n := range root.Content {
-		if n.Kind != yaml.MappingNode && n.Tag != "!!null" {
-			return fmt.Errorf("line %d: %w: settings are names and values", n.Line, backends.ErrInvalid)
-		}
-		if err := s.section("", n, set); err != nil {
-			return err
-		}
+	if root.Content == nil || root.Content[0].ShortTag() == "!!null" {
+		return nil
 	}
-	return nil
+	if n := root.Content[0]; n.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: %w: settings are names and values", n.Line, backends.ErrInvalid)
+	}
+	return s.section("", root.Content[0], map[string]string{})
 }
 
-// section applies the settings of a mapping. set has the names by which keys were set before.
-func (s settings) section(prefix string, n *yaml.Node, set map[string]string) error {
+// section applies a setting, or the settings of a mapping. set has the names by which keys were
+// set before.
+func (s settings) section(name string, n *yaml.Node, set map[string]string) error {
+	if n.Kind != yaml.MappingNode {
+		return s.set(name, n, set)
+	}
 	for pair := range slices.Chunk(n.Content, 2) { // a name and a value
-		name, value := prefix+pair[0].Value, pair[1]
-		var err error
-		if value.Kind == yaml.MappingNode {
-			err = s.section(name+".", value, set)
-		} else {
-			err = s.set(name, value, set)
-		}
-		if err != nil {
+		if err := s.section(strings.TrimPrefix(name+"."+pair[0].Value, "."), pair[1], set); err != nil {
 			return err
 		}
 	}
