@@ -5,6 +5,7 @@ package middleware_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -55,6 +56,7 @@ func open(t testing.TB, cfg *middleware.Config) *middleware.MemoryMiddleware {
 	if _, own := backends.As[interface{ Sessions() store.Sessions }](cfg.Backend); !own && cfg.Sessions == nil {
 		cfg.Sessions = testkit.SQLite(t)
 	}
+	cfg.SearchTimeout = cmp.Or(cfg.SearchTimeout, time.Minute) // on a busy machine, too, a note is there
 	mem, err := middleware.New(context.Background(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, mem.Close(context.Background())) })

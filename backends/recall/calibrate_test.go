@@ -131,7 +131,7 @@ func TestAnEmbedderThatTakesFewTexts(t *testing.T) {
 func TestAnEmbedderThatIsSlowForManyTextsIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := newStore(100), hashed(64)
-		r := newRanker(t, s, withEmbedder("m", embedder(func(texts []string) ([][]float64, error) {
+		r := newRanker(t, s, inASecond, withEmbedder("m", embedder(func(texts []string) ([][]float64, error) {
 			time.Sleep(time.Duration(len(texts)) * 100 * time.Millisecond)
 			return e.EmbedStrings(context.Background(), texts)
 		})))

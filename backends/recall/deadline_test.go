@@ -39,7 +39,6 @@ func eachDeaf(t *testing.T, test func(t *testing.T, d *deaf, r *Ranker, search f
 			})
 		},
 		"rewriter": func(c *Config, d *deaf) {
-			c.RewriteTimeout = time.Second
 			var days atomic.Int64 // an answer is remembered for the day
 			c.Clock = func() time.Time { return day(int(days.Add(1))) }
 			c.Rewriter = rewriter(func(string) (*Rewriting, error) {
@@ -48,7 +47,6 @@ func eachDeaf(t *testing.T, test func(t *testing.T, d *deaf, r *Ranker, search f
 			})
 		},
 		"reranker": func(c *Config, d *deaf) {
-			c.RerankTimeout = time.Second
 			c.Reranker = reranker(func(hits []backends.Hit) ([]float64, error) {
 				d.answer()
 				return make([]float64, len(hits)), nil
@@ -58,7 +56,7 @@ func eachDeaf(t *testing.T, test func(t *testing.T, d *deaf, r *Ranker, search f
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, s := &deaf{}, newStore(1)
-				r := newRanker(t, s, func(c *Config) { configure(c, d) })
+				r := newRanker(t, s, inASecond, func(c *Config) { configure(c, d) })
 				embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "tea"})
 				d.calls.Store(0)
 				test(t, d, r, func(left time.Duration) (time.Duration, error) {
@@ -149,7 +147,7 @@ func TestAnEmbedderThatIsTooSlowForRepliesIsUsedToLearn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, s := &deaf{}, newStore(1)
 		d.takes.Store(int64(10 * time.Second))
-		r := newRanker(t, s, withEmbedder("m", embedder(func([]string) ([][]float64, error) {
+		r := newRanker(t, s, inASecond, withEmbedder("m", embedder(func([]string) ([][]float64, error) {
 			d.answer()
 			return [][]float64{{1, 2}}, nil
 		})))

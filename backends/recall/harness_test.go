@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -198,6 +199,9 @@ func newRanker(t tester, s store.Records, options ...func(*Config)) *Ranker {
 	for _, o := range options {
 		o(cfg)
 	}
+	for _, timeout := range []*time.Duration{&cfg.EmbedTimeout, &cfg.RewriteTimeout, &cfg.RerankTimeout} {
+		*timeout = cmp.Or(*timeout, time.Minute) // however busy the machine is, no call is left to run beside the test
+	}
 	r, err := New(t.Context(), cfg)
 	require.NoError(t, err)
 	r.scales.Store(&scales{}) // cosines count as they are
@@ -212,6 +216,9 @@ func (r *Ranker) indexOf(p backends.Partition) *index { return r.cache.get(p, ni
 func withEmbedder(model string, e embedding.Embedder) func(*Config) {
 	return func(c *Config) { c.Embedder, c.EmbeddingModel = e, model }
 }
+
+// inASecond gives up calls of other services after a second.
+func inASecond(c *Config) { c.EmbedTimeout, c.RewriteTimeout, c.RerankTimeout = time.Second, time.Second, time.Second }
 
 // hashed returns an embedder for which texts are near each other that share words.
 func hashed(dim int) *testkit.Embedder { return &testkit.Embedder{Dim: dim} }

@@ -200,10 +200,6 @@ func (r *run) rest(upto int64) *store.Retry {
 	return &store.Retry{}
 }
 
-// grace is how long an Add whose context ended may still answer, so that what it stored is
-// known. An Add that heeds its context needs far less.
-const grace = 2 * time.Second
-
 // offer passes the batch to the backend, and renews the lease meanwhile. It reports the items
 // that were skipped or whose write failed.
 func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*backends.AddResponse, error) {
@@ -216,7 +212,7 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	defer cancel()
 	ctx, stop := r.renewal(ctx)
 	defer stop()
-	patient, answered := work.Linger(ctx, grace)
+	patient, answered := work.Linger(ctx, r.m.cfg.grace)
 	defer answered()
 	got, err := work.Await(patient, "the backend", func() (*backends.AddResponse, error) {
 		return r.m.cfg.Backend.Add(ctx, &backends.AddRequest{

@@ -3,5 +3,10 @@
 
 package working
 
+import "time"
+
 // Sweep looks once for sessions that other processes left, as the sweeper does.
 var Sweep = (*Memory).sweep
+
+// NeverLeft makes a Memory wait for each Add, so that a test and an abandoned Add share nothing.
+func NeverLeft(c *Config) { c.grace = time.Hour }

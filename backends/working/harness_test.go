@@ -75,6 +75,7 @@ func openEnv(t tb, db store.Store, clock *testkit.Clock, configure ...func(*env)
 		Sessions: e.log, Backend: e.back, Clock: clock.Now, Sweep: -1, Idle: time.Hour,
 		OnError: func(_ context.Context, stage string, err error) { e.errs <- fmt.Errorf("%s: %w", stage, err) },
 	}
+	working.NeverLeft(&e.cfg)
 	for _, f := range configure {
 		f(e)
 	}
@@ -173,7 +174,11 @@ func (l *learner) stored() (out [][]string) {
 	return out
 }
 
-func (l *learner) last() *backends.AddRequest { return l.offers[len(l.offers)-1] }
+func (l *learner) last() *backends.AddRequest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.offers[len(l.offers)-1]
+}
 
 func messageIDs(ms []backends.Message) []string {
 	out := []string{}

@@ -256,6 +256,10 @@ type Config struct {
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
+
+	// grace is how long an Add whose context ended may still answer, so that its stored memories are
+	// known. Defaults to 2 seconds: an Add that heeds its context needs far less.
+	grace time.Duration
 }
 
 // withDefaults returns a complete copy, or ErrInvalid.
@@ -266,6 +270,7 @@ func (c *Config) withDefaults() (Config, error) {
 	d := *c
 	config.Default(&d.Sweep, 30*time.Second)
 	config.Default(&d.Redact, redact.Text)
+	config.Default(&d.grace, 2*time.Second)
 	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
