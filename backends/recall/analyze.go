@@ -44,6 +44,7 @@ type reader struct {
 	long       map[string]int32 // the same for longer ones, which are few
 
 	sequence []int32     // the terms of the text under way
+	beside   []int32     // other forms of them: see forms.go
 	counted  []termCount // the same, counted
 	cells    []int32     // hash table of count: 1 + where in counted a term is; 0: empty
 }
@@ -65,9 +66,14 @@ func (a *analyzer) counted(read func(*reader) bag) (terms []queryTerm, length in
 	}
 	defer a.readers.Put(r)
 	found := read(r)
-	terms = make([]queryTerm, 0, len(found.terms))
+	terms = make([]queryTerm, 0, len(found.terms)+len(r.beside))
 	for _, t := range found.terms {
-		terms = append(terms, queryTerm{r.vocabulary.terms[t.term], float64(t.count)})
+		terms = append(terms, queryTerm{text: r.vocabulary.terms[t.term], count: float64(t.count)})
+	}
+	for _, n := range r.beside {
+		if text := r.vocabulary.terms[n]; !slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == text }) {
+			terms = append(terms, queryTerm{text: text, count: besideWeight, beside: true})
+		}
 	}
 	return terms, int(found.length)
 }
@@ -112,6 +118,7 @@ func (r *reader) memory(m *backends.Memory) bag {
 	r.scan(texts...)
 	full := len(r.sequence)
 	r.more(halves...)
+	r.sequence, r.beside = append(r.sequence, r.beside...), r.beside[:0]
 	return r.count(full)
 }
 
@@ -139,7 +146,7 @@ func (r *reader) read(texts ...string) bag {
 
 // scan sets the sequence to the terms of texts, in order.
 func (r *reader) scan(texts ...string) {
-	r.sequence = r.sequence[:0]
+	r.sequence, r.beside = r.sequence[:0], r.beside[:0]
 	r.more(texts...)
 }
 
@@ -151,7 +158,7 @@ func (r *reader) more(texts ...string) {
 			continue
 		}
 		for stretch := range strings.FieldsSeq(text) { // mostly ASCII
-			r.folded(norm.NFKC.String(stretch))
+			r.folded(simplified(norm.NFKC.String(stretch)))
 		}
 	}
 }
@@ -192,7 +199,7 @@ func (r *reader) count(full int) bag {
 // finds in ordinary text, in one pass for all scripts. It divides names at the points, colons and
 // underscores by which UAX #29 joins them.
 func (r *reader) folded(text string) {
-	word, before := -1, -1 // where the word under way begins, and the character before; -1: none
+	word, before, run := -1, -1, 0 // where the word under way begins, and the character before (-1: none); see word
 	var size int
 	for at := 0; at < len(text); at += size {
 		c := rune(text[at])
@@ -207,7 +214,7 @@ func (r *reader) folded(text string) {
 			continue
 		}
 		if word >= 0 {
-			r.add(text[word:at], true)
+			run = r.word(text, word, at, run)
 			word = -1
 		}
 		if class != character {
@@ -221,12 +228,19 @@ func (r *reader) folded(text string) {
 		before = at
 	}
 	if word >= 0 {
-		r.add(text[word:], true)
+		r.word(text, word, len(text), run)
 	}
 }
 
 // add adds the term of a word, or one or two characters, which are terms as they are.
 func (r *reader) add(text string, isWord bool) {
+	if n := r.find(text, isWord); n != noTerm {
+		r.sequence = append(r.sequence, n)
+	}
+}
+
+// find returns the number of the term, or noTerm.
+func (r *reader) find(text string, isWord bool) int32 {
 	var n int32
 	var known bool
 	if len(text) <= 8 {
@@ -239,9 +253,7 @@ func (r *reader) add(text string, isWord bool) {
 		n = r.number(text, isWord)
 		r.long[strings.Clone(text)] = n // it may be a part of a long text
 	}
-	if n != noTerm {
-		r.sequence = append(r.sequence, n)
-	}
+	return n
 }
 
 // packed returns a text of up to eight bytes as a number. No word has a zero byte.
@@ -366,12 +378,14 @@ func newAnalyzer() (*analyzer, error) {
 	return a, nil
 }
 
-// term returns the term of a folded word, empty for a stop word of its language.
+// term returns the term of a folded word, without accents, empty for a stop word of its language.
 func (a *analyzer) term(word string) string {
 	if len(word) > maxTerm {
 		word = strings.ToValidUTF8(word[:maxTerm], "")
 	}
-	word = strings.ReplaceAll(word, "’", "'")
+	if !isASCII(word) {
+		word = plain(strings.ReplaceAll(word, "’", "'"))
+	}
 	word = strings.Trim(strings.TrimSuffix(word, "'s"), "'")
 	first, _ := utf8.DecodeRuneInString(word)
 	for i := range a.languages {

@@ -71,7 +71,7 @@ func (s shape) draw(n int) [][]float64 {
 func crowd(t tester, s shape, rounded bool, pages int64) (*memStore, *Ranker, []string) {
 	vectors, queries := s.draw(compressFrom+500+crowdQueries), map[string][]float64{}
 	for i, v := range vectors[compressFrom+500:] {
-		query := fmt.Sprintf("q%d", i)
+		query := fmt.Sprintf("q%dq", i)
 		if s.talk && i%2 == 0 {
 			query += fmt.Sprintf(" w%d", i)
 		}

@@ -45,11 +45,15 @@
 // # The lexical part
 //
 // The ranker reads the speaker of a memory, the month in which it was said, WhenToUse and Text. It
-// cuts them and the query into words (UAX #29) and folds width (NFKC) and case. Then it drops the
-// stop words of their language and stems the rest. Scripts without spaces, Chinese above all, and
-// Hangul become characters and pairs of neighbours. The words of WhenToUse count twice, and half
-// where they are keywords of a fact ([backends.KindTraits]); the month counts half. The opening
-// "The user" of a fact is left out. A memory D then scores, for each term t of the query Q,
+// cuts them and the query into words (UAX #29) and folds width (NFKC), case and the accents of
+// Latin and Greek letters. Then it drops the stop words of their language and stems the rest.
+// Scripts without spaces, Chinese above all, and Hangul become characters and pairs of neighbours;
+// traditional characters count as simplified ones. Names with a sign ("C#", ".NET"), identifiers
+// ("BA249") and long numbers ("138-0013-8000") are terms as a whole. Their parts stand beside them,
+// and so does a word with its accents: they count half, and the attainable score leaves them out.
+// The words of WhenToUse count twice, and half where they are keywords of a fact
+// ([backends.KindTraits]); the month counts half. The opening "The user" of a fact is left out. A
+// memory D then scores, for each term t of the query Q,
 //
 //	idf(t) · f·(k1+1) / (f + k1·(1 - b + b·|D|/mean|D|))     f: how often t occurs in D
 //	idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5))               n of N memories hold t
@@ -59,11 +63,13 @@
 // positive. N, n and the mean cover the whole partition, also memories that this search excludes,
 // so that a filter leaves scores as they are. A term that occurs twice in the query counts twice.
 // Likely other forms of a word replace a term that the partition lacks, at half its weight:
-// "allergies" finds "allergic", which the stemmer keeps apart. By a short table of related words
-// "live" also finds "moved", at 0.4 of its weight, except in experience. The usual b of 0.75 is for
-// documents; here it is 0.4, because a longer message usually says more. N is at least
-// 100. Function characters of Chinese and idle words of a question ("do you remember", "现在") count
-// only where it has no others.
+// "allergies" finds "allergic", which the stemmer keeps apart. Where there are none, a word of six
+// letters or more finds the rare words that differ by one typing error ("necklase"). Of the words
+// that one conversation of LoCoMo has and another lacks, 2.2 % find a word there so. By a short
+// table of related words "live" also finds "moved", at 0.4 of its weight, except in experience. The
+// usual b of 0.75 is for documents; here it is 0.4, because a longer message usually says more. N
+// is at least 100. Function characters of Chinese and idle words of a question ("do you remember",
+// "现在") count only where it has no others.
 //
 // # Signals
 //

@@ -5,7 +5,6 @@ package recall
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -134,9 +133,13 @@ func (x *lexicon) bytes() int64 {
 
 // queryTerm is a term of a query and how often it occurs there.
 type queryTerm struct {
-	text  string
-	count float64
+	text   string
+	count  float64
+	beside bool // another form of a term: a memory attains the best score without it
 }
+
+// besideWeight is what a form of a word beside its term counts in a query.
+const besideWeight = 0.5
 
 // weighedTerm is a term of a query against one state of a lexicon.
 type weighedTerm struct {
@@ -163,15 +166,17 @@ func (x *lexicon) weigh(query []queryTerm, groups map[string][]string) (terms []
 	lists := make([][]posting, len(query))
 	var unknown []string
 	for i, t := range query {
-		if lists[i] = x.list(x.vocabulary.find(t.text)); len(lists[i]) == 0 {
+		if lists[i] = x.list(x.vocabulary.find(t.text)); len(lists[i]) == 0 && !t.beside {
 			unknown = append(unknown, t.text)
 		}
 	}
-	variants := x.vocabulary.variants(unknown)
-	weights := make([]float64, len(query))
+	variants := x.vocabulary.variants(unknown, func(n int32) bool { return rareShare*len(x.list(n)) <= max(x.memories, fewest) })
+	weights := make([]float64, 0, len(query))
 	for i, t := range query {
-		weights[i] = x.idf(max(1, len(lists[i]))) * t.count
-		weight := weights[i]
+		weight := x.idf(max(1, len(lists[i]))) * t.count
+		if !t.beside {
+			weights = append(weights, weight)
+		}
 		if numbers := variants[t.text]; len(lists[i]) == 0 && len(numbers) > 0 {
 			lists[i] = x.merged(numbers)
 			weight = variantWeight * x.idf(len(lists[i])) * t.count
@@ -248,13 +253,16 @@ func (x *lexicon) score(terms []weighedTerm, docs []doc, scores []float64, match
 // vocabulary numbers the terms of an index. It is safe for concurrent use: readers add
 // terms while searches look terms up.
 type vocabulary struct {
-	mu      sync.RWMutex
-	numbers map[string]int32 // term → number
-	terms   []string         // number → term; empty where the number is free
-	free    []int32
+	mu        sync.RWMutex
+	numbers   map[string]int32    // term → number
+	byOpening map[opening][]int32 // first bytes of a term → numbers
+	terms     []string            // number → term; empty where the number is free
+	free      []int32
 }
 
-func newVocabulary() *vocabulary { return &vocabulary{numbers: map[string]int32{}} }
+func newVocabulary() *vocabulary {
+	return &vocabulary{numbers: map[string]int32{}, byOpening: map[opening][]int32{}}
+}
 
 // number returns the number of a term, and gives a new term one.
 func (v *vocabulary) number(term string) int32 {
@@ -272,6 +280,7 @@ func (v *vocabulary) number(term string) int32 {
 		v.terms = append(v.terms, term)
 	}
 	v.numbers[term] = n
+	v.byOpening[openingOf(term)] = append(v.byOpening[openingOf(term)], n)
 	return n
 }
 
@@ -293,6 +302,8 @@ func (v *vocabulary) release(n int32) {
 		return
 	}
 	delete(v.numbers, v.terms[n])
+	at := openingOf(v.terms[n])
+	v.byOpening[at] = slices.DeleteFunc(v.byOpening[at], func(other int32) bool { return other == n })
 	v.terms[n] = ""
 	v.free = append(v.free, n)
 }
@@ -301,66 +312,4 @@ func (v *vocabulary) size() int {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	return len(v.terms)
-}
-
-// minVariant is the shortest term, in characters, that has variants.
-const minVariant = 5
-
-// variants returns the numbers of the terms that are likely other forms of a word, for
-// each of the given terms that has any: "allergi" and "allerg", which the stemmer makes
-// of "allergies" and "allergic". One pass over the vocabulary serves all terms.
-func (v *vocabulary) variants(of []string) map[string][]int32 {
-	byPrefix := map[string][]string{}
-	for _, term := range of {
-		if prefix := prefixOf(term); prefix != "" {
-			byPrefix[prefix] = append(byPrefix[prefix], term)
-		}
-	}
-	if len(byPrefix) == 0 {
-		return nil
-	}
-	prefixes := slices.Sorted(maps.Keys(byPrefix))
-	found := map[string][]int32{}
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	for n, other := range v.terms {
-		at, same := slices.BinarySearch(prefixes, other)
-		if !same {
-			at-- // the one that other may begin with: the prefixes are equally long
-		}
-		if at < 0 || !strings.HasPrefix(other, prefixes[at]) {
-			continue
-		}
-		for _, term := range byPrefix[prefixes[at]] {
-			if isVariant(term, other) {
-				found[term] = append(found[term], int32(n))
-			}
-		}
-	}
-	return found
-}
-
-// isVariant reports whether two terms with the same first minVariant characters are
-// likely forms of one word: the longer one is the shorter with up to three characters
-// more, or they differ in their last two and agree in three quarters.
-func isVariant(a, b string) bool {
-	ra, rb := []rune(a), []rune(b)
-	short, long := min(len(ra), len(rb)), max(len(ra), len(rb))
-	shared := 0
-	for shared < short && ra[shared] == rb[shared] {
-		shared++
-	}
-	if shared == short {
-		return long-short <= 3
-	}
-	return long-shared <= 2 && 4*shared >= 3*long
-}
-
-// prefixOf returns the first minVariant characters of a term, or "" for a term that is
-// shorter.
-func prefixOf(term string) string {
-	if chars := []rune(term); len(chars) >= minVariant {
-		return string(chars[:minVariant])
-	}
-	return ""
 }

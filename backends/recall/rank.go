@@ -207,7 +207,7 @@ type ranked struct {
 const (
 	wordsWeight  = 6.0 // of the share of what the query could attain
 	vectorWeight = 0.3 // of a standard deviation of the cosine
-	besideWeight = 0.4 // of what the vectors before and after a memory in its session have above the mean
+	aroundWeight = 0.4 // of what the vectors before and after a memory in its session have above the mean
 )
 
 // fuse makes one order of the parts and offers it to best. Cosines may be higher by a doubt.
@@ -234,11 +234,11 @@ func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) [
 		if q.vector != nil && f.s.cosines[slot] != noVector {
 			cosine = f.s.cosines[slot]
 			own := f.cosines.of(cosine)
-			if !best.admits(value + vectorWeight*(own+besideWeight*beside)) {
+			if !best.admits(value + vectorWeight*(own+aroundWeight*beside)) {
 				continue
 			}
 			at := &f.x.sessions.offsets[slot]
-			value += vectorWeight * (own + besideWeight*(f.vectorAt(at.before)+f.vectorAt(at.after)))
+			value += vectorWeight * (own + aroundWeight*(f.vectorAt(at.before)+f.vectorAt(at.after)))
 		}
 		if best.admits(value) {
 			consider(&candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], cosine}, value)

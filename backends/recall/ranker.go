@@ -179,7 +179,7 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	}
 	r.read(out, strings.TrimSpace(shorten(q.Query, maxQuery)))
 	for _, t := range r.terms(strings.ToValidUTF8(shorten(strings.Join(q.Context, "\n"), maxQuery), "")) {
-		out.context = append(out.context, queryTerm{t.text, contextWeight})
+		out.context = append(out.context, queryTerm{text: t.text, count: contextWeight, beside: t.beside})
 	}
 	for i := range q.Beside {
 		out.extra = append(out.extra, r.extraDoc(&q.Beside[i]))
@@ -189,8 +189,9 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 
 // read fills in the terms and times of a query.
 func (r *Ranker) read(q *query, text string) {
-	asked := idle.ReplaceAllString(text, " ")
-	q.text, q.spans = text, r.spans(text)
+	simple := simplified(text)
+	asked := idle.ReplaceAllString(simple, " ")
+	q.text, q.spans = text, r.spans(simple)
 	if q.terms = r.terms(asked); len(q.terms) == 0 {
 		q.terms = r.terms(text)
 	}

@@ -88,7 +88,7 @@ func (r *Ranker) widen(q *query, w *Rewriting) {
 	for _, t := range r.terms(strings.ToValidUTF8(strings.Join(w.Keywords, "\n"), "")) {
 		same := func(other queryTerm) bool { return other.text == t.text }
 		if len(q.keywords) < maxKeywords && !slices.ContainsFunc(own, same) {
-			q.keywords = append(q.keywords, queryTerm{t.text, keywordWeight})
+			q.keywords = append(q.keywords, queryTerm{text: t.text, count: keywordWeight})
 		}
 	}
 	for _, text := range w.Questions[:min(len(w.Questions), maxParts)] {

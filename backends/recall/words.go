@@ -28,7 +28,7 @@ func (w *Words) Of(text string) map[string]bool {
 	terms, _ := w.analyzer.count(person.Replace(text))
 	out := map[string]bool{}
 	for _, t := range terms {
-		if !isFunction(t.text) {
+		if !isFunction(t.text) && !t.beside {
 			out[t.text] = true
 		}
 	}
