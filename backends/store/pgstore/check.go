@@ -14,9 +14,9 @@ var checks = []string{
 		FROM @partitions WHERE records <> (SELECT count(*) FROM @records WHERE part = pk)`,
 	`SELECT 'partition ' || name || ': a record is newer than the partition'
 		FROM @partitions WHERE version < (SELECT max(version) FROM @records WHERE part = pk)`,
-	`SELECT 'partition ' || name || ': a record ' || quote_literal(convert_from(r.id, 'UTF8')) || ' is deleted, too'
+	`SELECT 'partition ' || name || ': a record ' || quote_literal(encode(r.id, 'escape')) || ' is deleted, too'
 		FROM @partitions p JOIN @records r ON r.part = p.pk JOIN @tombstones d ON d.part = r.part AND d.id = r.id`,
-	`SELECT 'partition ' || name || ', session ' || quote_literal(convert_from(s.id, 'UTF8')) || ': ' || m.n || ' of ' || s.last || ' messages are there'
+	`SELECT 'partition ' || name || ', session ' || quote_literal(encode(s.id, 'escape')) || ': ' || m.n || ' of ' || s.last || ' messages are there'
 		FROM @partitions p JOIN @sessions s ON s.part = p.pk,
 		LATERAL (SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM @messages WHERE session = s.pk) m WHERE m.n <> s.last OR m.last <> s.last`,
 	`SELECT DISTINCT 'partition number ' || part || ' is missing, and has rows' FROM (SELECT part FROM @records UNION SELECT part FROM @tombstones
@@ -32,17 +32,13 @@ var checks = []string{
 // sound data. Check reads every key in one transaction, and writers go on. Pages and indexes are
 // the server's own: pg_amcheck and data checksums look at those.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
-	found := make([][]string, len(checks))
-	err := s.run(ctx, "check", reading, everywhere, func(t *tx) error {
+	out, err := call(ctx, s, &listing, "check", anybody("any"), "", func(t *tx) (found []string, err error) {
 		t.exec(`SET LOCAL statement_timeout = 0`)
-		for i, query := range checks {
-			column(t, &found[i], query+` LIMIT $1`, mostFindings)
+		for _, query := range checks {
+			column(t, &found, query+` LIMIT $1`, mostFindings)
 		}
-		return nil
+		err = t.finish()
+		return found, err
 	})
-	var out []string
-	for _, some := range found {
-		out = append(out, some...)
-	}
 	return out[:min(len(out), mostFindings)], err
 }

@@ -23,91 +23,76 @@ func (t *tx) erase(pks []int64, ids ...[]byte) {
 // The cadence of purging: an append in purgeEvery erases up to purgeBatch expired sessions.
 const purgeEvery, purgeBatch = 64, 100
 
-// purge erases expired sessions of all partitions. It leaves those to others that are locked.
+// purge erases expired sessions of all partitions. It leaves locked ones to others.
 func (s *Store) purge(ctx context.Context) error {
-	return s.run(ctx, "erase expired sessions", writing, everywhere, func(t *tx) error {
+	_, err := call(ctx, s, &purging, "erase expired sessions", anybody("any"), "", func(t *tx) (any, error) {
 		t.exec(`WITH gone AS (SELECT pk, part, id FROM @sessions WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED),
 			messages AS (DELETE FROM @messages WHERE session IN (SELECT pk FROM gone)),
 			blobs AS (DELETE FROM @blobs WHERE (part, session) IN (SELECT part, id FROM gone))
 			DELETE FROM @sessions WHERE pk IN (SELECT pk FROM gone)`, t.now.UnixMicro(), purgeBatch)
-		return nil
+		return nil, nil
 	})
+	return err
 }
 
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) error {
-	return s.write(ctx, fmt.Sprintf("delete session %q", id), p, id, deleting, func(t *tx) error {
+	_, err := call(ctx, s, &deleting, fmt.Sprintf("delete session %q", id), p, id, func(t *tx) (any, error) {
 		row, err := t.session(id)
-		if err != nil {
-			return err
-		}
 		pks := []int64{}
 		if row != nil {
 			pks = append(pks, row.pk)
 		}
 		t.erase(pks, []byte(id)) // also blobs that were put before the first message
-		return nil
+		return nil, err
 	})
+	return err
 }
 
 // EraseMessages implements [store.Sessions].
-func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id string, seqs ...int64) (n int, err error) {
-	doing := fmt.Sprintf("erase %d messages of session %q", len(seqs), id)
-	err = s.write(ctx, doing, p, id, updating, func(t *tx) error {
-		n = 0
+func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id string, seqs ...int64) (int, error) {
+	return call(ctx, s, &updating, fmt.Sprintf("erase %d messages of session %q", len(seqs), id), p, id, func(t *tx) (n int, err error) {
 		row, err := t.session(id)
 		if err != nil || row == nil {
-			return err
+			return 0, err
 		}
 		var texts []string
-		column(t, &texts, `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2) ORDER BY seq`, row.pk, seqs)
+		column(t, &texts, `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2)`, row.pk, seqs)
 		if err := t.flush(); err != nil {
-			return err
+			return 0, err
 		}
-		for _, text := range texts {
-			var e store.Entry
-			if err := plan.Decode("message of session "+id, text, &e); err != nil {
-				return err
-			}
-			if e.Erased {
+		entries, err := decode[store.Entry]("message", texts)
+		for i := range entries {
+			e := &entries[i]
+			if err != nil || e.Erased {
 				continue
 			}
-			n++
-			row.Tokens -= int64(e.Tokens)
-			rest := e.Erase()
-			if text, err = plan.Encode("message "+e.ID, &rest); err != nil {
-				return err
-			}
+			rest, text := e.Erase(), ""
+			text, err = plan.Encode("message "+e.ID, &rest)
 			t.exec(`UPDATE @messages SET entry = $3 WHERE session = $1 AND id = $2`, row.pk, []byte(e.ID), text)
+			row.Tokens -= int64(e.Tokens)
+			n++
 		}
-		if n == 0 {
-			return nil
+		if err != nil || n == 0 {
+			return 0, err
 		}
 		row.Title, row.Summary, row.SummaryUpto = "", "", 0
-		return t.save(row)
+		return n, t.save(row)
 	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
 }
 
 // Drop implements [store.Records].
-func (s *Store) Drop(ctx context.Context, p backends.Partition) (out store.DropCount, err error) {
-	err = s.write(ctx, "drop "+p.String(), p, "", dropping, func(t *tx) error {
-		out = store.DropCount{}
-		now, unused := t.now.UnixMicro(), 0
+func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
+	return call(ctx, s, &dropping, "drop "+p.String(), p, "", func(t *tx) (out store.DropCount, err error) {
+		now, pk, unused := t.now.UnixMicro(), t.part.pk, 0
 		var expired []session // they are left out of the count
-		list(t, &expired, (*session).fields, selectSession+`part = $1 AND expires <= $2 FOR UPDATE`, t.part.pk, now)
+		list(t, &expired, (*session).fields, selectSession+`part = $1 AND expires <= $2 FOR UPDATE`, pk, now)
 		if err := t.flush(); err != nil {
-			return err
+			return out, err
 		}
-		var pks []int64
-		var ids [][]byte
-		for _, e := range expired {
-			pks, ids = append(pks, e.pk), append(ids, e.id)
+		for i := range expired {
+			t.erase([]int64{expired[i].pk}, expired[i].id)
 		}
-		t.erase(pks, ids...)
 		for _, from := range []struct {
 			table string
 			n     *int
@@ -115,31 +100,27 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (out store.DropC
 			{"sessions", &out.Sessions}, {"messages", &out.Messages}, {"blobs", &out.Blobs}, {"records", &out.Records},
 			{"tombstones", &out.Records}, {"events", &unused}, {"batches", &unused},
 		} {
-			t.count(from.n, `DELETE FROM @`+from.table+` WHERE part = $1`, t.part.pk)
+			t.count(from.n, `DELETE FROM @`+from.table+` WHERE part = $1`, pk)
 		}
-		t.exec(`DELETE FROM @partitions WHERE pk = $1`, t.part.pk)
-		t.exec(`DELETE FROM @lives WHERE life IN (SELECT life FROM @lives WHERE began <= $1 FOR UPDATE SKIP LOCKED)`,
-			t.now.Add(-store.KeepLives).UnixMicro())
-		t.exec(`INSERT INTO @lives (name, began) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET life = DEFAULT, began = excluded.began`, p.String(), now)
-		return nil
+		t.exec(`DELETE FROM @partitions WHERE pk = $1`, pk)
+		t.exec(`DELETE FROM @lives WHERE life IN (SELECT life FROM @lives WHERE began <= $1 FOR UPDATE SKIP LOCKED)`, known(t))
+		t.exec(`INSERT INTO @lives (name, began) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET life = DEFAULT, began = excluded.began`, t.name, now)
+		err = t.finish()
+		return out, err
 	})
-	if err != nil {
-		return store.DropCount{}, err
-	}
-	return out, nil
 }
+
+// known is the time after which a life that began is known.
+func known(t *tx) int64 { return t.now.Add(-store.KeepLives).UnixMicro() }
 
 // Life implements [store.Records].
 func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) {
-	var found []int64
-	err := s.read(ctx, "life of "+p.String(), p, "", func(t *tx) error {
-		column(t, &found, `SELECT life FROM @lives WHERE name = $1 AND began > $2`, t.name, t.now.Add(-store.KeepLives).UnixMicro())
-		return nil
+	return call(ctx, s, &glancing, "life of "+p.String(), p, "", func(t *tx) (string, error) {
+		var found []int64
+		column(t, &found, `SELECT life FROM @lives WHERE name = $1 AND began > $2`, t.name, known(t))
+		err := t.finish()
+		return s.life(append(found, 0)[0]), err
 	})
-	if err != nil {
-		return "", err
-	}
-	return s.life(append(found, 0)[0]), nil
 }
 
 func (s *Store) life(n int64) string { return s.id + "." + strconv.FormatInt(n, 10) }
@@ -147,21 +128,19 @@ func (s *Store) life(n int64) string { return s.id + "." + strconv.FormatInt(n, 
 // alive queues a look at the partitions that the operation of its context began in. The function
 // that it returns is for the time when the queue was sent: it returns ErrForgotten if one of
 // them was dropped since.
-func (t *tx) alive(a access) func() error {
+func (t *tx) alive() func() error {
 	type life struct {
 		name string
 		n    int64
 	}
-	began := map[string]string{}
-	var names []string
+	var found []life
+	names, began := []string{}, map[string]string{}
 	for p, life := range store.Lives(t.ctx, t.id) {
 		names = append(names, p.String())
 		began[p.String()] = life
 	}
-	var found []life
-	if len(names) > 0 && !a.erases {
-		list(t, &found, func(l *life) []any { return []any{&l.name, &l.n} }, `SELECT name, life FROM @lives WHERE name = ANY($1) AND began > $2`,
-			names, t.now.Add(-store.KeepLives).UnixMicro())
+	if len(names) > 0 && !t.erases {
+		list(t, &found, func(l *life) []any { return []any{&l.name, &l.n} }, `SELECT name, life FROM @lives WHERE name = ANY($1) AND began > $2`, names, known(t))
 	}
 	return func() error {
 		for _, l := range found {
@@ -176,7 +155,8 @@ func (t *tx) alive(a access) func() error {
 // Fence implements [store.Records]. Every write looks at the lives of all partitions that its
 // operation began in, so it waits only for the writes that have looked before.
 func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error {
-	return s.write(ctx, fmt.Sprintf("fence %s for %s", p, of), p, "", dropping, func(*tx) error { return errRollback })
+	_, err := call(ctx, s, &dropping, fmt.Sprintf("fence %s for %s", p, of), p, "", func(*tx) (any, error) { return nil, nil })
+	return err
 }
 
 // Outside lists the places of erased data that are out of reach for a transaction: see
@@ -191,8 +171,8 @@ func (s *Store) Outside() []string {
 	}
 }
 
-// tables are all tables of the schema.
-var tables = []string{"identity", "partitions", "records", "tombstones", "events", "batches", "sessions", "messages", "blobs", "lives"}
+// secured are the tables with row security; the others have names of partitions at most.
+var secured = []string{"partitions", "records", "tombstones", "events", "batches", "sessions", "messages", "blobs"}
 
 // Compact writes every table anew without deleted rows (VACUUM FULL), and so erases their bytes in
 // tables, indexes and overflow tables. Calls of all processes wait while it writes a table. It
@@ -204,7 +184,7 @@ func (s *Store) Compact(ctx context.Context) error {
 	if s.closed {
 		return describe("compact", fmt.Errorf("%w: the store is closed", backends.ErrUnavailable))
 	}
-	for _, table := range tables {
+	for _, table := range append([]string{"lives"}, secured...) {
 		if _, err := s.pool.Exec(ctx, `VACUUM (FULL) `+s.sql("@"+table)); err != nil {
 			return describe("compact", err)
 		}

@@ -116,8 +116,8 @@ func New(ctx context.Context, pool *pgxpool.Pool, o *Options) (*Store, error) {
 		return nil, fmt.Errorf("pgstore: %w: no pool: pass one, or use Open with a URL", backends.ErrInvalid)
 	}
 	s := &Store{pool: pool, opts: opts, schema: strings.NewReplacer("@", `"`+opts.Schema+`".`)}
-	if err := s.retry(ctx, "open", func() error { return s.prepare(ctx) }); err != nil {
-		return nil, err
+	if err := s.retry(ctx, func() error { return s.prepare(ctx) }); err != nil {
+		return nil, describe("open", err)
 	}
 	return s, nil
 }
@@ -168,7 +168,8 @@ type querier interface {
 // schemaVersion returns 0 for a schema without tables.
 func (s *Store) schemaVersion(ctx context.Context, in querier) (version int, err error) {
 	var there bool
-	err = in.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, s.sql("@identity")).Scan(&there)
+	const query = `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'identity')`
+	err = in.QueryRow(ctx, query, s.opts.Schema).Scan(&there) // to_regclass may answer from a cache of before the lock
 	if err == nil && there {
 		err = in.QueryRow(ctx, s.sql(`SELECT version FROM @identity`)).Scan(&version)
 	}
@@ -192,7 +193,7 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 		steps = []string{steps[0] + first}
 		steps = append(steps, ladder[1:]...)
 		var there bool
-		if err := tx.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, s.opts.Schema).Scan(&there); err != nil {
+		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, s.opts.Schema).Scan(&there); err != nil {
 			return err
 		}
 		if !there { // a role without the right to create one may have it
@@ -209,26 +210,23 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 
 // secure turns row security on where it is off, and makes sure that it holds for this role.
 func (s *Store) secure(ctx context.Context) error {
-	for _, table := range tables {
-		if table == "identity" || table == "lives" { // which have names of partitions at most
-			continue
-		}
-		var on, active bool
+	for _, table := range secured {
 		name := s.sql("@" + table)
-		row := s.pool.QueryRow(ctx, `SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = to_regclass($1)`, name)
-		if err := row.Scan(&on); err != nil {
-			return err
-		}
-		if !on {
+		for range 2 {
+			var on, active bool
+			row := s.pool.QueryRow(ctx, `SELECT relrowsecurity AND relforcerowsecurity, row_security_active(oid) FROM pg_class WHERE oid = to_regclass($1)`, name)
+			if err := row.Scan(&on, &active); err != nil {
+				return err
+			}
+			if on && !active {
+				return fmt.Errorf("%w: row security does not hold for this role: choose one that is neither a superuser nor BYPASSRLS", backends.ErrInvalid)
+			}
+			if on {
+				break
+			}
 			if _, err := s.pool.Exec(ctx, `ALTER TABLE `+name+` ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`); err != nil {
 				return err
 			}
-		}
-		if err := s.pool.QueryRow(ctx, `SELECT row_security_active($1::text)`, name).Scan(&active); err != nil {
-			return err
-		}
-		if !active {
-			return fmt.Errorf("%w: row security does not hold for this role: choose one that is neither a superuser nor BYPASSRLS", backends.ErrInvalid)
 		}
 	}
 	return nil

@@ -87,13 +87,16 @@ CREATE TABLE @lives (
 	began bigint NOT NULL
 );
 
--- Statistics would keep samples of the content, out of reach for a deletion.
-ALTER TABLE @records ALTER memory SET STATISTICS 0, ALTER vector SET STATISTICS 0;
-ALTER TABLE @events ALTER event SET STATISTICS 0;
-ALTER TABLE @batches ALTER results SET STATISTICS 0, ALTER key SET STATISTICS 0;
-ALTER TABLE @sessions ALTER state SET STATISTICS 0;
-ALTER TABLE @messages ALTER entry SET STATISTICS 0;
-ALTER TABLE @blobs ALTER data SET STATISTICS 0, ALTER name SET STATISTICS 0;
+-- Statistics would keep samples of names and content, out of reach for a deletion.
+DO $$
+DECLARE c record;
+BEGIN
+	FOR c IN SELECT attrelid::regclass AS t, attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+			WHERE relkind = 'r' AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = '@partitions'::regclass)
+			AND attnum > 0 AND atttypid IN ('text'::regtype, 'bytea'::regtype) LOOP
+		EXECUTE format('ALTER TABLE %s ALTER %I SET STATISTICS 0', c.t, c.attname);
+	END LOOP;
+END $$;
 
 -- The second fence, which Options.RowSecurity turns on: a transaction names its partition.
 CREATE POLICY own ON @partitions USING (name = current_setting('einomem.partition', true) OR current_setting('einomem.partition', true) = '*');

@@ -6,7 +6,6 @@ package pgstore
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -23,13 +22,12 @@ type session struct {
 
 func (s *session) fields() []any { return []any{&s.pk, &s.part, &s.id, &s.state} }
 
-const selectSession = `SELECT pk, part, id, state FROM @sessions WHERE `
+const (
+	selectSession = `SELECT pk, part, id, state FROM @sessions WHERE `
 
-// decodeSessions returns the states of rows.
-func decodeSessions(found []session) ([]store.Session, error) {
-	out := make([]store.Session, len(found))
-	return out, plan.Each(len(out), func(i int) error { return plan.Decode("session", found[i].state, &out[i]) })
-}
+	// unexpired is the condition that a session has not ended at $2.
+	unexpired = `(expires IS NULL OR expires > $2)`
+)
 
 // session sends the queue, and locks a session of the partition. It returns nil for a missing
 // one. An expired one is erased, and counts as missing.
@@ -43,14 +41,14 @@ func (t *tx) session(id string) (*session, error) {
 	if err := plan.Decode("session "+id, out.state, &out.Session); err != nil || !plan.Expired(&out.Session, t.now) {
 		return out, err
 	}
-	t.erase([]int64{out.pk}, []byte(id))
+	t.erase([]int64{out.pk}, out.id)
 	return nil, t.flush()
 }
 
-// begin is session, except that it creates a missing one. It reports whether it did.
-func (t *tx) begin(id string, scope backends.Scope) (*session, bool, error) {
-	first := store.Session{Partition: t.part.Partition, ID: id, Scope: scope, Created: t.now}
-	state, err := plan.Encode("session "+id, &first)
+// start is session, except that it creates a missing one. It reports whether it did.
+func (t *tx) start(id string, scope backends.Scope) (*session, bool, error) {
+	first := &session{part: t.part.pk, Session: store.Session{Partition: t.part.Partition, ID: id, Scope: scope, Created: t.now}}
+	state, err := plan.Encode("session "+id, &first.Session)
 	if err != nil {
 		return nil, false, err
 	}
@@ -64,7 +62,8 @@ func (t *tx) begin(id string, scope backends.Scope) (*session, bool, error) {
 			return nil, false, err
 		}
 		if len(pks) > 0 {
-			return &session{pk: pks[0], part: t.part.pk, Session: first}, true, nil
+			first.pk = pks[0]
+			return first, true, nil
 		}
 	}
 }
@@ -74,41 +73,27 @@ func (t *tx) save(row *session) error {
 	row.Version++
 	row.Updated = t.now
 	state, err := plan.Encode("session "+row.ID, &row.Session)
-	if err != nil {
-		return err
-	}
-	var expires *int64 // NULL: never
+	var expires any // NULL: never
 	if !row.Expires.IsZero() {
-		expires = new(int64)
-		*expires = plan.Micros(row.Expires)
+		expires = plan.Micros(row.Expires)
 	}
-	t.exec(`UPDATE @sessions SET last = $2, pending = $3, expires = $4, state = $5 WHERE pk = $1`,
-		row.pk, row.LastSeq, row.Pending(), expires, state)
-	return nil
+	t.exec(`UPDATE @sessions SET last = $2, pending = $3, expires = $4, state = $5 WHERE pk = $1`, row.pk, row.LastSeq, row.Pending(), expires, state)
+	return err
 }
-
-// unexpired is the condition that a session has not ended at $2.
-const unexpired = `(expires IS NULL OR expires > $2)`
 
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
-	var found []session
-	doing := fmt.Sprintf("session %q", id)
-	err := s.read(ctx, doing, p, id, func(t *tx) error {
-		list(t, &found, (*session).fields, selectSession+`part = `+own+` AND `+unexpired+` AND id = $3`, t.name, t.now.UnixMicro(), []byte(id))
-		return nil
+	return call(ctx, s, &reading, fmt.Sprintf("session %q", id), p, id, func(t *tx) (*store.Session, error) {
+		found, err := values[store.Session](t, "session", `SELECT state FROM @sessions WHERE part = `+own+` AND `+unexpired+` AND id = $3`,
+			t.name, t.now.UnixMicro(), []byte(id))
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &found[0], nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, describe(doing, fmt.Errorf("%w: in %s", backends.ErrNotFound, p))
-	}
-	out, err := decodeSessions(found)
-	if err != nil {
-		return nil, describe(doing, err)
-	}
-	return &out[0], nil
 }
 
 // Update implements [store.Sessions].
@@ -116,25 +101,22 @@ func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.Sessi
 	if err := u.Validate(); err != nil {
 		return nil, describe("update session", err)
 	}
-	var out *store.Session
 	var doubted error // see plan.Session
-	err := s.write(ctx, fmt.Sprintf("update session %q", u.Session), p, "", updating, func(t *tx) error {
+	out, err := call(ctx, s, &updating, fmt.Sprintf("update session %q", u.Session), p, "", func(t *tx) (*store.Session, error) {
 		row, err := t.session(u.Session)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if out, doubted = t.update(row, u); out == nil {
-			return doubted
+		out, refused := t.update(row, u)
+		if doubted = refused; out == nil {
+			return nil, refused
 		}
-		return nil
+		return out, nil
 	})
 	if err == nil && doubted != nil {
-		err = describe("update session", doubted)
+		return nil, describe("update session", doubted)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return out, err
 }
 
 // update returns the session after u, with an error if its lease is doubted.
@@ -158,21 +140,15 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 	if err := a.Validate(); err != nil {
 		return nil, describe("append", err)
 	}
-	doing := fmt.Sprintf("append %d messages to session %q", len(a.Entries), id)
-	texts, err := encodeEntries(a.Entries, s.now())
-	if err != nil {
-		return nil, describe(doing, err)
-	}
-	var row *session
-	err = s.write(ctx, doing, p, id, appending, func(t *tx) error {
-		var created bool
-		if row, created, err = t.begin(id, a.Scope); err != nil {
-			return err
+	out, err := call(ctx, s, &appending, fmt.Sprintf("append %d messages to session %q", len(a.Entries), id), p, id, func(t *tx) (*store.Session, error) {
+		row, created, err := t.start(id, a.Scope)
+		if err != nil {
+			return nil, err
 		}
 		pending := row.Pending()
-		added, err := t.append(row, a.Entries, texts)
+		added, err := t.append(row, a.Entries)
 		if err != nil || added == 0 && !created {
-			return err
+			return &row.Session, err
 		}
 		if a.Learnt && !pending {
 			row.Watermark = row.LastSeq
@@ -180,36 +156,17 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 		if a.TTL > 0 {
 			row.Expires = t.now.Add(a.TTL)
 		}
-		return t.save(row)
+		return &row.Session, t.save(row)
 	})
-	if err != nil {
-		return nil, err
-	}
-	if s.appends.Add(1)%purgeEvery == 0 {
+	if err == nil && s.appends.Add(1)%purgeEvery == 0 {
 		_ = s.purge(ctx) // the next one tries again
 	}
-	return &row.Session, nil
-}
-
-// encodeEntries returns the entries as text. Their sequence numbers have a column of their own.
-func encodeEntries(entries []store.Entry, now time.Time) ([]string, error) {
-	out := make([]string, len(entries))
-	for i, e := range entries {
-		if e.Time.IsZero() {
-			e.Time = now
-		}
-		text, err := plan.Encode("message "+e.ID, &e)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = text
-	}
-	return out, nil
+	return out, err
 }
 
 // append queues the entries whose ids are new, and returns how many.
-func (t *tx) append(row *session, entries []store.Entry, texts []string) (int, error) {
-	ids := make([][]byte, len(entries))
+func (t *tx) append(row *session, entries []store.Entry) (int, error) {
+	ids, known, added := make([][]byte, len(entries)), map[string]bool{}, 0
 	for i := range entries {
 		ids[i] = []byte(entries[i].ID)
 	}
@@ -218,21 +175,26 @@ func (t *tx) append(row *session, entries []store.Entry, texts []string) (int, e
 	if err := t.flush(); err != nil {
 		return 0, err
 	}
-	known := make(map[string]bool, len(ids))
 	for _, id := range there {
 		known[string(id)] = true
 	}
-	added := 0
-	news := saving{query: insertMessages, more: []any{row.pk}}
-	for i, e := range entries {
+	news := rows{query: insertMessages, more: []any{row.pk}}
+	for _, e := range entries {
 		if known[e.ID] {
 			continue
+		}
+		if e.Time.IsZero() {
+			e.Time = t.now
+		}
+		text, err := plan.Encode("message "+e.ID, &e)
+		if err != nil {
+			return 0, err
 		}
 		known[e.ID] = true
 		added++
 		row.LastSeq++
 		row.Tokens += int64(e.Tokens)
-		news.add(t, e.ID, row.LastSeq, texts[i], nil)
+		news.add(t, e.ID, row.LastSeq, text, nil)
 	}
 	news.send(t)
 	return added, nil
@@ -240,75 +202,61 @@ func (t *tx) append(row *session, entries []store.Entry, texts []string) (int, e
 
 // Read implements [store.Sessions].
 func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r store.Range) ([]store.Entry, error) {
+	query, order := `SELECT m.seq, m.entry FROM @sessions s JOIN @messages m ON m.session = s.pk WHERE s.part = `+own+` AND `+unexpired+`
+		AND s.id = $3 AND m.seq > $4 AND ($5::bigint <= 0 OR m.seq <= $5) ORDER BY m.seq`, ` LIMIT $6`
+	if r.Last {
+		query, order = `SELECT * FROM (`+query, ` DESC LIMIT $6) newest ORDER BY seq`
+	}
 	type message struct {
 		seq   int64
 		entry string
 	}
-	query := `SELECT m.seq, m.entry FROM @sessions s JOIN @messages m ON m.session = s.pk WHERE s.part = ` + own + ` AND ` + unexpired + `
-		AND s.id = $3 AND m.seq > $4 AND ($5::bigint <= 0 OR m.seq <= $5) ORDER BY m.seq LIMIT $6`
-	if r.Last {
-		query = `SELECT * FROM (` + query[:len(query)-len(` LIMIT $6`)] + ` DESC LIMIT $6) newest ORDER BY seq`
-	}
-	var found []message
-	doing := fmt.Sprintf("read session %q", id)
-	err := s.read(ctx, doing, p, id, func(t *tx) error {
-		list(t, &found, func(m *message) []any { return []any{&m.seq, &m.entry} }, query, t.name, t.now.UnixMicro(), []byte(id), max(r.After, 0), r.Upto, r.Size())
-		return nil
-	})
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	out := make([]store.Entry, len(found))
-	err = plan.Each(len(out), func(i int) error {
-		err := plan.Decode(fmt.Sprintf("message %d of session %q", found[i].seq, id), found[i].entry, &out[i])
-		if out[i].Seq = found[0].seq + int64(i); err == nil && out[i].Seq != found[i].seq { // sequence numbers have no gaps
-			err = fmt.Errorf("%w: message %d is missing: restore a backup", backends.ErrUnavailable, out[i].Seq)
+	return call(ctx, s, &reading, fmt.Sprintf("read session %q", id), p, id, func(t *tx) ([]store.Entry, error) {
+		var found []message
+		list(t, &found, func(m *message) []any { return []any{&m.seq, &m.entry} }, query+order,
+			t.name, t.now.UnixMicro(), []byte(id), max(r.After, 0), r.Upto, r.Size())
+		if err := t.finish(); err != nil || len(found) == 0 {
+			return nil, err
 		}
-		return err
+		out := make([]store.Entry, len(found))
+		return out, plan.Each(len(out), func(i int) error {
+			seq, what := found[0].seq+int64(i), fmt.Sprintf("message %d", found[i].seq)
+			if seq != found[i].seq { // sequence numbers have no gaps
+				return fmt.Errorf("%s: %w: message %d is missing: restore a backup", what, backends.ErrUnavailable, seq)
+			}
+			err := plan.Decode(what, found[i].entry, &out[i])
+			out[i].Seq = seq
+			return err
+		})
 	})
-	if err != nil {
-		return nil, describe(doing, err)
-	}
-	return out, nil
 }
 
 // List implements [store.Sessions]. A list of all partitions goes from one to the next, and
 // erases some expired sessions on its way.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
-	after, err := parsePlace(q.Page.Cursor)
-	if err == nil && q.Partition != nil {
-		err = q.Partition.Validate()
-	}
-	if err != nil {
-		return nil, describe("list sessions", err)
-	}
-	size := q.Page.Size()
-	args := []any{everywhere, s.now().UnixMicro(), after.part, after.at, size + 1}
-	which := `$1::text IS NOT NULL AND (part, pk) > ($3::bigint, $4::bigint)`
+	which, within, way := `$1 = '*' AND (part, pk) > ($3::bigint, $4::bigint)`, anybody("any"), &listing
 	if q.Partition != nil {
-		args[0] = q.Partition.String()
-		which = `part = ` + own + ` AND $3::bigint IS NOT NULL AND pk > $4`
+		which, within, way = `part = `+own+` AND $3::bigint IS NOT NULL AND pk > $4`, *q.Partition, &reading
 	} else if err := s.purge(ctx); err != nil {
 		return nil, err
 	}
 	if q.Pending {
 		which += ` AND pending`
 	}
-	var found []session
-	err = s.run(ctx, "list sessions", reading, args[0].(string), func(t *tx) error {
-		list(t, &found, (*session).fields, selectSession+which+` AND `+unexpired+` ORDER BY part, pk LIMIT $5`, args...)
-		return nil
+	return call(ctx, s, way, "list sessions", within, "", func(t *tx) (*store.SessionPage, error) {
+		after, err := parsePlace(q.Page.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		var found []session
+		list(t, &found, (*session).fields, selectSession+which+` AND `+unexpired+` ORDER BY part, pk LIMIT $5`,
+			t.name, t.now.UnixMicro(), after.part, after.at, q.Page.Size()+1)
+		if err := t.finish(); err != nil {
+			return nil, err
+		}
+		out := &store.SessionPage{}
+		found, out.Next = cut(found, q.Page, func(s *session) string { return place{part: s.part, at: s.pk}.String() })
+		out.Sessions = make([]store.Session, len(found))
+		return out, plan.Each(len(found), func(i int) error { return plan.Decode("session", found[i].state, &out.Sessions[i]) })
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := &store.SessionPage{}
-	if len(found) > size { // one more than asked for: there is a next page
-		found = found[:size]
-		out.Next = place{part: found[size-1].part, at: found[size-1].pk}.String()
-	}
-	if out.Sessions, err = decodeSessions(found); err != nil {
-		return nil, describe("list sessions", err)
-	}
-	return out, nil
 }

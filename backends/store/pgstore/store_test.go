@@ -19,6 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if spec := os.Getenv(childEnv); spec != "" {
+		if err := runChild(spec); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	status := m.Run()
 	if shared.server != nil {
 		shared.server.remove()
@@ -53,3 +60,7 @@ func TestShared(t *testing.T) {
 }
 
 var ann = backends.Partition{Namespace: "test", Kind: backends.PartitionUser, ID: "ann"}
+
+func put(id, text string) *store.Batch {
+	return &store.Batch{Mutations: []store.Mutation{store.Put(&store.Record{Memory: backends.Memory{ID: id, Text: text}})}}
+}

@@ -4,11 +4,10 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,19 +15,132 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/plan"
 )
+
+// access is how a call meets the database.
+type access struct {
+	begin  string
+	lock   string // of the partition's row
+	create bool   // the row, if it is missing
+	erases bool   // also for an operation that began before a drop
+	all    bool   // partitions
+}
+
+const (
+	toRead  = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+	toWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
+)
+
+// Reads see one state of the database. Writes lock the row of their partition, so each statement
+// after that sees everything that was committed before. Sessions change beside each other, and
+// beside a batch. Batches follow each other. A drop waits for all, and all for it.
+var (
+	glancing  = access{} // one query
+	reading   = access{begin: toRead}
+	listing   = access{begin: toRead, all: true}
+	purging   = access{begin: toWrite, all: true}
+	updating  = access{begin: toWrite, lock: ` FOR KEY SHARE`}
+	appending = access{begin: toWrite, lock: ` FOR KEY SHARE`, create: true}
+	deleting  = access{begin: toWrite, lock: ` FOR KEY SHARE`, erases: true}
+	batching  = access{begin: toWrite, lock: ` FOR NO KEY UPDATE`, create: true}
+	dropping  = access{begin: toWrite, lock: ` FOR UPDATE`, create: true, erases: true}
+)
+
+// settings hold for one transaction. The disk is waited for even if the database's default is
+// otherwise.
+const settings = `SELECT set_config('einomem.partition', $1, true), set_config('statement_timeout', $2, true),
+	set_config('idle_in_transaction_session_timeout', $2, true),
+	CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`
+
+// everywhere stands for the name of all partitions, which none can have.
+const everywhere = "*"
+
+// call runs fn in a transaction on p, if the names are legal, and returns its result. It repeats fn
+// after a transient failure. The result of a failed call is the zero value.
+func call[T any](ctx context.Context, s *Store, a *access, doing string, p backends.Partition, session string, fn func(*tx) (T, error)) (T, error) {
+	var out, none T
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	err := cmp.Or(p.Validate(), store.ValidateSession(session))
+	if s.closed {
+		err = fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
+	}
+	if err == nil {
+		err = s.retry(ctx, func() (err error) {
+			out, err = once(ctx, s, a, p, fn)
+			return err
+		})
+	}
+	if err != nil {
+		return none, describe(doing, err)
+	}
+	return out, nil
+}
+
+// retry calls fn again after a transient failure.
+func (s *Store) retry(ctx context.Context, fn func() error) error {
+	until := backends.SystemClock().Add(s.opts.Retry)
+	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+		err := ctx.Err()
+		if err == nil {
+			err = fn()
+		}
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil || !transient(err) || !backends.SystemClock().Before(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rand.N(wait)):
+		}
+	}
+}
 
 // tx is one transaction. Statements wait in a queue until an answer is needed, and go to the
 // server together: most calls take two or three round trips, however many statements they have.
 type tx struct {
 	*Store
+	*access
 	ctx   context.Context
 	conn  *pgxpool.Conn
 	name  string // of the partition of the call, or everywhere
 	queue *pgx.Batch
-	part  partition // of the call, as it is locked; pk is 0 for a missing one
+	part  partition // of the call, as it is locked
 	now   time.Time
+	over  bool // finish was called
+}
+
+func once[T any](ctx context.Context, s *Store, a *access, p backends.Partition, fn func(*tx) (T, error)) (out T, err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer conn.Release() // ends a connection that is still in a transaction
+	t := &tx{Store: s, access: a, ctx: ctx, conn: conn, name: p.String(), queue: &pgx.Batch{}, now: s.now()}
+	if a.all {
+		t.name = everywhere
+	}
+	if a.begin != "" {
+		t.exec(a.begin)
+	}
+	t.exec(settings, t.name, fmt.Sprint(s.opts.Timeout.Milliseconds()))
+	if a.lock != "" {
+		err = t.lock(p)
+	}
+	if err == nil {
+		out, err = fn(t)
+	}
+	if err == nil && !t.over {
+		err = t.finish()
+	}
+	if err != nil {
+		t.rollback()
+	}
+	return out, err
 }
 
 // exec queues a statement.
@@ -42,10 +154,9 @@ func (t *tx) count(n *int, query string, args ...any) {
 	})
 }
 
-// list queues a query. When the queue is sent, out holds its rows, with the columns in the
-// fields that fields names.
+// list queues a query. When the queue was sent, out holds its rows, with the columns in the fields
+// that fields names.
 func list[T any](t *tx, out *[]T, fields func(*T) []any, query string, args ...any) {
-	*out = nil
 	t.queue.Queue(t.sql(query), args...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row T
@@ -63,86 +174,40 @@ func column[T any](t *tx, out *[]T, query string, args ...any) {
 	list(t, out, func(v *T) []any { return []any{v} }, query, args...)
 }
 
+// values returns what a query of JSON selects. It is the last statement of a transaction.
+func values[T any](t *tx, what, query string, args ...any) ([]T, error) {
+	var texts []string
+	column(t, &texts, query, args...)
+	if err := t.finish(); err != nil || len(texts) == 0 {
+		return nil, err
+	}
+	return decode[T](what, texts)
+}
+
+func decode[T any](what string, texts []string) ([]T, error) {
+	out := make([]T, len(texts))
+	return out, plan.Each(len(out), func(i int) error { return plan.Decode(what, texts[i], &out[i]) })
+}
+
 // flush sends the queue, and waits for all answers.
 func (t *tx) flush() error {
 	some := t.queue
+	if some.Len() == 0 {
+		return nil
+	}
 	t.queue = &pgx.Batch{}
 	return t.conn.SendBatch(t.ctx, some).Close()
 }
 
-// everywhere is the name of all partitions together, which none can have.
-const everywhere = "*"
-
-// The ways to begin a transaction. Reads see one state of the database. Writes lock the row of
-// their partition, so each statement after that sees everything that was committed before.
-const (
-	reading = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
-	writing = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
-
-	// settings hold for one transaction. The disk is waited for even if the database's default
-	// is otherwise.
-	settings = `SELECT set_config('einomem.partition', $1, true), set_config('statement_timeout', $2, true),
-		set_config('idle_in_transaction_session_timeout', $2, true),
-		CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`
-)
-
-// run carries out fn in a transaction on the partition with that name, and repeats it after a
-// transient failure. A write whose COMMIT has no answer is left in doubt: the caller knows
-// whether a repeat is harmless.
-func (s *Store) run(ctx context.Context, doing, begin, name string, fn func(*tx) error) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return describe(doing, fmt.Errorf("%w: the store is closed", backends.ErrUnavailable))
+// finish sends the queue with the end of the transaction. A write without an answer is left in
+// doubt: the caller knows whether a repeat is harmless.
+func (t *tx) finish() error {
+	t.over = true
+	if t.begin != "" {
+		t.exec(`COMMIT`)
 	}
-	return s.retry(ctx, doing, func() error { return s.once(ctx, begin, name, fn) })
-}
-
-// retry calls fn again after a transient failure.
-func (s *Store) retry(ctx context.Context, doing string, fn func() error) error {
-	until := backends.SystemClock().Add(s.opts.Retry)
-	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		err := ctx.Err()
-		if err == nil {
-			err = fn()
-		}
-		if ctx.Err() != nil && err != nil {
-			return describe(doing, ctx.Err())
-		}
-		if err == nil || !transient(err) || !backends.SystemClock().Before(until) {
-			return describe(doing, err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(rand.N(wait)):
-		}
-	}
-}
-
-// errRollback ends a transaction without a change, and without an error.
-var errRollback = errors.New("nothing to commit")
-
-func (s *Store) once(ctx context.Context, begin, name string, fn func(*tx) error) error {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release() // ends a connection that is still in a transaction
-	t := &tx{Store: s, ctx: ctx, conn: conn, name: name, queue: &pgx.Batch{}, now: s.now()}
-	t.exec(begin)
-	t.exec(settings, name, fmt.Sprint(s.opts.Timeout.Milliseconds()))
-	if err := fn(t); err != nil {
-		t.rollback()
-		if errors.Is(err, errRollback) {
-			return nil
-		}
-		return err
-	}
-	t.exec(`COMMIT`)
-	if err = t.flush(); err != nil {
-		t.rollback()
-	}
-	if err != nil && begin == writing && !aborted(err) {
+	err := t.flush()
+	if err != nil && t.begin == toWrite && !undone(err) {
 		return fmt.Errorf("%w: no answer to COMMIT: it may be stored: %w", backends.ErrUnavailable, err)
 	}
 	return err
@@ -156,71 +221,4 @@ func (t *tx) rollback() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), t.opts.Timeout)
 	defer cancel()
 	_, _ = t.conn.Exec(ctx, "ROLLBACK") // else Release ends the connection
-}
-
-// code returns the SQLSTATE of a server's error.
-func code(err error) string {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
-}
-
-// aborted reports whether the server undid the transaction with this error.
-func aborted(err error) bool {
-	c := code(err)
-	return c != "" && !strings.HasPrefix(c, "57P") && !strings.HasPrefix(c, "08")
-}
-
-// transient reports whether a repeat may succeed: the failure was before COMMIT, or undid it.
-func transient(err error) bool {
-	switch c := code(err); c {
-	case "40001", "40P01", "57P01", "57P02", "57P03", "53300", "25006": // see reasons
-		return !errors.Is(err, backends.ErrUnavailable)
-	case "":
-		return !plan.IsSentinel(err) // a connection that broke, or that could not be made
-	default:
-		return strings.HasPrefix(c, "08")
-	}
-}
-
-// reasons give the cause and the way out for codes of the server, or for their classes.
-var reasons = []struct{ code, text string }{
-	{"40", "transactions of others were in the way each time: repeat it"},
-	{"57014", "the server ended the statement: raise Options.Timeout, or look for a long transaction that holds locks"},
-	{"57P", "the server stops or starts: repeat it"},
-	{"08", "the connection broke: repeat it"},
-	{"25006", "the server is a replica, which only reads: connect to the primary (target_session_attrs=read-write)"},
-	{"25P03", "this process hung too long in a transaction: repeat it"},
-	{"28", "the server refuses the user: look at its password and at pg_hba.conf"},
-	{"3D000", "the database does not exist: create it"},
-	{"42501", "the role lacks a right: grant it the tables, or let it create them"},
-	{"42", "the tables are not as this code made them: restore a backup"},
-	{"53100", "the disk is full: free some space and repeat the call"},
-	{"53300", "the server has no free connection: lower pool_max_conns, or raise max_connections"},
-	{"53", "the server lacks memory or room"},
-	{"XX001", "the data are damaged: restore a backup"},
-	{"XX002", "an index is damaged: run REINDEX"},
-}
-
-// describe wraps an error with the call's work. Errors of the server and of the connection become
-// ErrUnavailable (ErrInvalid for a value that is too big) with the way out. Errors that already
-// wrap a sentinel keep it.
-func describe(doing string, err error) error {
-	switch c := code(err); {
-	case err == nil:
-		return nil
-	case plan.IsSentinel(err):
-		return fmt.Errorf("pgstore: %s: %w", doing, err)
-	case strings.HasPrefix(c, "54"):
-		return fmt.Errorf("pgstore: %s: %w: larger than a value can be: %w", doing, backends.ErrInvalid, err)
-	case c != "":
-		for _, r := range reasons {
-			if strings.HasPrefix(c, r.code) {
-				return fmt.Errorf("pgstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, r.text, err)
-			}
-		}
-	}
-	return fmt.Errorf("pgstore: %s: %w: %w", doing, backends.ErrUnavailable, err)
 }
