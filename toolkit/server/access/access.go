@@ -98,10 +98,9 @@ func Hash(secret string) string {
 type Config struct {
 	Keys []Key // Optional. Without keys only this machine is served, and everything is open to it.
 
-	// PerSecond is how many requests a key may make in a second, in the mean, and Burst how many at
-	// once. Optional. PerSecond is unlimited by default, Burst defaults to twice PerSecond.
+	// PerSecond is how many requests a key may make in a second, in the mean; at once it may
+	// make twice as many, and one more. Optional. Unlimited by default.
 	PerSecond float64
-	Burst     int
 
 	Log *slog.Logger // Optional. Gets every write: key, action, scope. Defaults to slog.Default().
 }
@@ -124,7 +123,7 @@ func New(cfg *Config) (*Guard, error) {
 	if g.cfg.PerSecond > 0 {
 		limit = rate.Limit(g.cfg.PerSecond)
 	}
-	burst := cmp.Or(g.cfg.Burst, int(2*g.cfg.PerSecond)+1)
+	burst := int(2*g.cfg.PerSecond) + 1
 	if len(cfg.Keys) == 0 {
 		g.limits[local.Name] = rate.NewLimiter(limit, burst)
 	}
