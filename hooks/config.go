@@ -47,10 +47,13 @@ type Config struct {
 	// note, and to 10 for the others; at most 1000.
 	TopK int
 	// Threshold is the score, 0 to 1, that the best memory found has to reach: else the note, the
-	// answer of search_memory and the retriever's are empty. Beside such a memory, others of half
-	// that score are shown. Optional. Defaults to 0.10, which hardly loses an answer on LoCoMo (see
-	// the curve in examples/bench). Below 0 everything found is shown: each memory with a word of
-	// the question, or with a vector nearer than usual.
+	// answer of search_memory and the retriever's are empty. Beside such a memory a note shows
+	// all that fit, and the others show those of half the score. A note asks for twice as much where
+	// the message is about nobody whom memory knows, such as "Why is the sky blue?", and for twice as
+	// much again where it names strangers alone, and speakers have names.
+	// Optional. Defaults to 0.10, which hardly loses an answer (see the curve in examples/bench).
+	// Below 0 everything found is shown: each memory with a word of the question, or with a vector
+	// nearer than usual.
 	Threshold          float64
 	ScopeSearchByAgent *bool         // Optional. If the scope names an agent, a search finds only the memories of that agent. Defaults to true.
 	SearchTimeout      time.Duration // Optional. The time that the search for a note may hold up a reply, and with a Window each other call of the store. Defaults to 2 s; unlimited below 0.

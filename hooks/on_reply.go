@@ -105,7 +105,11 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
 		q := &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), Brief: h.cfg.WholeTokens, Context: before}
 		if speech.Classify(query) != speech.Filler {
-			return h.lookUp(within, q, shown)
+			resp, err := h.lookUp(within, q, shown)
+			if err == nil && !resp.Whole {
+				resp.Hits = h.gate(query, resp.Hits)
+			}
+			return resp, err
 		}
 		q.Brief, q.TopK = -1, 1 // a greeting asks for nothing
 		resp, err := h.lookUp(within, q, shown)
@@ -151,8 +155,9 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible
 	topK := q.TopK
 	least := q.Threshold
 	if least == 0 {
-		least = max(0, h.cfg.Threshold)
-		q.Threshold = least / 2 // hits beside one that reaches least
+		if least = max(0, h.cfg.Threshold); q.Brief == 0 { // a note is filled
+			q.Threshold = least / 2 // hits beside one that reaches least
+		}
 	}
 	if *h.cfg.ScopeSearchByAgent && q.Scope.AgentID != "" && q.Scope.UserID != "" {
 		byAgent := backends.Eq("agent_id", q.Scope.AgentID)

@@ -217,7 +217,7 @@ func TestSearchByAgentNarrowsTheSearchAndNotTheRecording(t *testing.T) {
 		require.NoError(t, m.Finish(t.Context(), append(m.prepare(testkit.Say("any news")), schema.AssistantMessage("ok", nil))))
 		req := m.backend.Searches()[0]
 		require.Equal(t, 3, req.TopK)
-		require.InDelta(t, 0.1, req.Threshold, 0, "half of it, beside a memory that reaches it")
+		require.Zero(t, req.Threshold, "a note is filled, beside a memory that reaches it")
 		require.Equal(t, by, req.Filter != nil)
 		require.Equal(t, "bot", m.backend.Adds()[0].Scope.AgentID)
 	}

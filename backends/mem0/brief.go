@@ -46,6 +46,9 @@ func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.S
 		return err
 	}
 	rest, err := b.asHits(ctx, p, q.Scope, holding)
+	taught := sources{}
+	taught.add(holding...)
+	resp.Hits = slices.DeleteFunc(resp.Hits, func(h backends.Hit) bool { return h.Kind == backends.KindEpisode && taught.has(&h.Memory) })
 	resp.Whole, resp.Hits = err == nil, append(resp.Hits, withoutHits(rest, resp.Hits)...)
 	return err
 }
@@ -75,12 +78,10 @@ const doubted = 4
 // holding returns the current facts, then further statements of the user, and whether all of it
 // takes at most q.Brief tokens.
 func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends.SearchRequest, beside []backends.Memory) (out []*backends.Memory, ok bool, err error) {
-	tokens, taught := 0, map[source]bool{}
+	tokens, taught := 0, sources{}
 	ok, err = b.keep.Ranker().Each(ctx, p, q, factKey, func(m *backends.Memory, _ func() bool) bool {
 		out, tokens = append(out, m), tokens+text.Tokens(m.Text)
-		for _, from := range sourcesOf(m) {
-			taught[from] = true
-		}
+		taught.add(m)
 		return tokens <= q.Brief
 	})
 	if !ok || err != nil {
@@ -89,8 +90,7 @@ func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends
 	var turns []*backends.Memory
 	said := 0
 	ok, err = b.keep.Ranker().Each(ctx, p, q, "", func(m *backends.Memory, states func() bool) bool {
-		known := slices.ContainsFunc(m.Origin.MessageIDs, func(id string) bool { return taught[source{m.Origin.Session, id}] })
-		if m.Kind == backends.KindEpisode && m.Origin.Role == string(schema.User) && !known && states() {
+		if m.Kind == backends.KindEpisode && m.Origin.Role == string(schema.User) && !taught.has(m) && states() {
 			turns, said = append(turns, m), said+text.Tokens(m.Text)
 		}
 		return said <= doubted*q.Brief
@@ -111,6 +111,22 @@ func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends
 	}
 	slices.SortStableFunc(out, compareStored)
 	return append(out, turns...), tokens <= q.Brief, nil
+}
+
+// sources are the messages that some facts stand for.
+type sources map[source]bool
+
+func (s sources) add(facts ...*backends.Memory) {
+	for _, m := range facts {
+		for _, from := range sourcesOf(m) {
+			s[from] = true
+		}
+	}
+}
+
+// has reports whether a fact stands for a turn.
+func (s sources) has(turn *backends.Memory) bool {
+	return slices.ContainsFunc(turn.Origin.MessageIDs, func(id string) bool { return s[source{turn.Origin.Session, id}] })
 }
 
 // untaught returns memories in the order of storing, except the turns that taught a fact, current

@@ -104,8 +104,8 @@ func TestNotes(t *testing.T) {
 	printed := program(t, 0, "notes", "-data", path)
 	// Of three answerable questions one names the turn beside the one that answers it, of three
 	// foreign ones one shares a word with the conversation.
-	require.Regexp(t, `\n\| -1 \| 0\.0 \| 66\.7 \| 100\.0 \| 0\.0 \| 100\.0 \| \d+ \|\n`, printed)
-	require.Regexp(t, `\n\| 0\.25 \| 0\.0 \| 100\.0 \| 100\.0 \| 0\.0 \| 66\.7 \| \d+ \|\n`, printed)
+	require.Regexp(t, `\n\| -1 \| 0\.0 \| 66\.7 \| 98\.3 \| 100\.0 \| 0\.0 \| 100\.0 \| 100\.0 \| \d+ \|\n`, printed)
+	require.Regexp(t, `\n\| 0\.25 \| 0\.0 \| 100\.0 \| 100\.0 \| 100\.0 \| 0\.0 \| 100\.0 \| 100\.0 \| \d+ \|\n`, printed)
 	require.Equal(t, 2+len(thresholds), strings.Count(printed, "\n|"), "a row for each threshold")
 	require.NoError(t, os.WriteFile(path, []byte(`[{"sample_id": "conv-1"}]`), 0o600))
 	program(t, 1, "notes", "-data", path)

@@ -67,6 +67,9 @@ func (a *arm) questions() (out []asked) {
 
 // shown returns the share of the evidence that a note shows.
 func shown(n *hooks.Note, q *trial.Question) float64 {
+	if len(q.Evidence) == 0 {
+		return 0
+	}
 	seen := 0.0
 	for _, id := range q.Evidence {
 		if strings.Contains(n.Text, q.Shows) && slices.ContainsFunc(n.Hits, func(h backends.Hit) bool { return h.Origin.Turn == id }) {
@@ -133,7 +136,7 @@ func askAll(ctx context.Context, cfg *middleware.Config, all []asked) (out trial
 			return nil, err
 		}
 		share := shown(&note, &q.Question)
-		figures := []float64{100 * share, float64(compaction.Estimate(note.Text)), float64(len(note.Hits)), 100 * math.Ceil(share)}
+		figures := []float64{100 * share, float64(compaction.Estimate(note.Text)), float64(strings.Count(note.Text, "\n- ")), 100 * math.Ceil(share)}
 		out = append(out, trial.Score{Conversation: q.user, Category: q.category, Columns: figures})
 	}
 	return out, nil

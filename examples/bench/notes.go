@@ -5,8 +5,10 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/examples/internal/trial"
@@ -17,11 +19,12 @@ import (
 const (
 	adversarial = "adversarial" // asks one person for the other's words
 	foreign     = "foreign"     // its answer is in the next conversation
-	everyday    = "everyday"    // see everydayRequests
+	everyday    = "everyday"    // an odd line of everydayRequests: the gate was written with it
+	unseen      = "unseen"      // an even line: held out
 	answerable  = "answerable"  // its answer is in the conversation
 )
 
-var sorts = []string{adversarial, foreign, everyday, answerable}
+var sorts = []string{adversarial, foreign, everyday, unseen, answerable}
 
 // perConversation is how many questions of a sort a conversation gets, at most.
 const perConversation = 64
@@ -29,14 +32,10 @@ const perConversation = 64
 // thresholds are the compared values of Config.Threshold; below 0 all is shown.
 var thresholds = []float64{-1, 0.06, 0.08, 0.10, 0.12, 0.15, 0.20, 0.25}
 
-// everydayRequests need no memory.
-var everydayRequests = []trial.Question{
-	{Text: "hello there"}, {Text: "Good morning!"}, {Text: "ok"}, {Text: "thanks a lot"}, {Text: "Great, that works."}, {Text: "See you tomorrow"}, {Text: "你好"},
-	{Text: "What is 17 times 23?"}, {Text: "Convert 5 miles to kilometres."}, {Text: "How many days does February have?"}, {Text: "Sort these numbers: 9, 4, 7."},
-	{Text: "Translate 'the weather is nice' into French."}, {Text: "Summarise the following text in one sentence."}, {Text: "Fix the grammar of this sentence."},
-	{Text: "Write a haiku about autumn leaves."}, {Text: "Write a regular expression for IPv4 addresses."}, {Text: "Explain how a binary search works."},
-	{Text: "What is the capital of Australia?"}, {Text: "Who wrote Hamlet?"}, {Text: "Give me a synonym for quick."},
-}
+// everydayRequests need no memory, a line each. They were written before the gate was measured.
+//
+//go:embed everyday.txt
+var everydayRequests string
 
 // printNotes counts the notes of replies about conversations that are stored word for word.
 func printNotes(ctx context.Context, b *bench) (err error) {
@@ -47,8 +46,8 @@ func printNotes(ctx context.Context, b *bench) (err error) {
 	if len(conversations) < 2 {
 		return fmt.Errorf("%s has %d conversations: questions of another one need two", b.data, len(conversations))
 	}
-	trial.Head(b.out, "threshold", "empty: adversarial %", "foreign %", "everyday %", "answerable %", "an answer is in the note %", "tokens a note")
-	questions := sorted(conversations)
+	trial.Head(b.out, "threshold", "empty: adversarial %", "foreign %", "everyday %", "unseen everyday %", "answerable %", "an answer is in the note %", "kept %", "tokens a note")
+	questions, shown := sorted(conversations), 0.0
 	return remember(ctx, conversations, func(backend backends.Backend) error {
 		for _, threshold := range thresholds {
 			all, err := askAll(ctx, &middleware.Config{Backend: backend, Threshold: threshold, WholeTokens: -1}, questions)
@@ -62,7 +61,8 @@ func printNotes(ctx context.Context, b *bench) (err error) {
 			}
 			answers := all.Of(func(s trial.Score) bool { return s.Category == answerable })
 			notes := all.Of(func(s trial.Score) bool { return !isEmpty(s) })
-			trial.Row(b.out, append(row, fmt.Sprintf("%.1f", answers.Mean(3)), int(notes.Mean(1)))...)
+			shown = max(shown, answers.Mean(3))
+			trial.Row(b.out, append(row, fmt.Sprintf("%.1f", answers.Mean(3)), fmt.Sprintf("%.1f", 100*answers.Mean(3)/shown), int(notes.Mean(1)))...)
 		}
 		return nil
 	})
@@ -70,6 +70,7 @@ func printNotes(ctx context.Context, b *bench) (err error) {
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(max(1, of))) }
 
+// isEmpty reports whether a note shows no memory but standing ones, which every note shows.
 func isEmpty(s trial.Score) bool { return s.Columns[2] == 0 }
 
 // sorted returns the requests of each sort, which are the categories.
@@ -78,7 +79,12 @@ func sorted(conversations []trial.Conversation) (out []asked) {
 		next := conversations[(i+1)%len(conversations)]
 		of := map[string][]trial.Question{
 			adversarial: spread(c.Questions, true), foreign: spread(next.Questions, false),
-			everyday: everydayRequests, answerable: spread(c.Questions, false),
+			answerable: spread(c.Questions, false),
+		}
+		for n, line := range strings.Split(strings.TrimSpace(everydayRequests), "\n") {
+			if sort := []string{everyday, unseen}[n%2]; n/2%len(conversations) == i {
+				of[sort] = append(of[sort], trial.Question{Text: line})
+			}
 		}
 		for _, sort := range sorts {
 			for _, q := range of[sort] {

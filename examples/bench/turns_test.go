@@ -72,7 +72,7 @@ func TestWhatTenTurnsCost(t *testing.T) {
 		{"static_control", modes.StaticControl, false, turnsCost{10, 6200, 10, 10}},
 		{"both, no tool is called", modes.Both, false, turnsCost{10, 10700, 10, 10}},
 		// A search is one request more, and add_memory a call of the model and two requests.
-		{"both, a tool is called in each turn", modes.Both, true, turnsCost{25, 28500, 20, 25}},
+		{"both, a tool is called in each turn", modes.Both, true, turnsCost{25, 31500, 20, 25}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := t.Context()

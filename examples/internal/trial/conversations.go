@@ -58,13 +58,13 @@ const Adversarial = "adversarial"
 // formats read data sets. The README of the bench names their origins.
 var formats = map[string]func(path string) ([]Conversation, error){
 	"locomo": locomo, "realtalk": realtalk, "beam": beam, "memdaily": memdaily, "memdaily-pooled": memdailyPooled, "reme": reme,
-	"long-answers": longAnswers, "longmemeval": longMemEval, "personamem": personaMem,
+	"long-answers": longAnswers, "diaries": diaries, "longmemeval": longMemEval, "personamem": personaMem,
 }
 
 // Formats returns the names that Conversations takes.
 func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// All reads a file or folder in one of the Formats. "long-answers" are made up, so their path is
+// All reads a file or folder in one of the Formats. "long-answers" and "diaries" are made up, so their path is
 // ignored.
 func All(format, path string) ([]Conversation, error) {
 	read := formats[format]

@@ -270,7 +270,7 @@ func TestDataOfAnotherFormat(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrNotExist, format)
 	}
 	_, err := Conversations("locomoo", "data.json")
-	require.ErrorContains(t, err, "beam, locomo, long-answers")
+	require.ErrorContains(t, err, "beam, diaries, locomo, long-answers")
 }
 
 // The chats are the same in each run; their answers have 200 to 400 words, and what a question
