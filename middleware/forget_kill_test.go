@@ -69,6 +69,7 @@ func contents(t testing.TB, c *redis.Client) string {
 // A process is killed while it forgets a user, or while the user talks and it learns, and
 // another process forgets them, which may also be learning: nothing of them is left.
 func TestForgettingIsKilled(t *testing.T) {
+	testkit.Once(t)
 	testkit.SlowUnderRace(t)
 	t.Parallel() // it mostly waits for other processes
 	deaths := 3

@@ -32,6 +32,7 @@ import (
 // Whatever a model writes, a tool over a real store answers with text that a model can
 // act on, and what belongs to Bob stays as it is.
 func TestHostileArguments(t *testing.T) {
+	testkit.Once(t)
 	testkit.SlowUnderRace(t)
 	b := verbatim(t, testkit.SQLite(t))
 	added, err := b.Add(t.Context(), &backends.AddRequest{Scope: middleware.Scope{UserID: "bob"}, Verbatim: true, Messages: testkit.User("Bob's secret is 4711.")})
@@ -92,6 +93,7 @@ func TestIsolation(t *testing.T) {
 
 // Each of the scopes asks in a session of the same name, and sees its own.
 func TestNotesOfHostileScopes(t *testing.T) {
+	testkit.Once(t)
 	testkit.SlowUnderRace(t)
 	mem := open(t, &middleware.Config{Backend: verbatim(t, testkit.SQLite(t)), AwaitWrite: true, AgentMemory: true})
 	run := func(i int, text string) string {

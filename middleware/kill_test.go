@@ -260,6 +260,7 @@ func (l *life) read(t testing.TB) {
 // A process with working memory is killed at steps that are spread over its life, and at
 // moments that its parent takes at random.
 func TestWorkingMemoryIsKilled(t *testing.T) {
+	testkit.Once(t)
 	testkit.SlowUnderRace(t)
 	t.Parallel() // it mostly waits for other processes
 	// survived checks what a reader left in the store, and goes on with its session: what was
@@ -393,6 +394,7 @@ func (l *life) summarise(t testing.TB) {
 }
 
 func TestASummariserIsKilled(t *testing.T) {
+	testkit.Once(t)
 	testkit.SlowUnderRace(t)
 	t.Parallel() // it mostly waits for other processes
 	// skipped is how a summary names a stretch of the log that was not loaded.

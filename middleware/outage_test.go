@@ -214,6 +214,7 @@ func (r *refused) Error() string { return fmt.Sprintf("error, status code: %d", 
 // right all is learnt without a hand. What the model refuses for its content is parked
 // alone, and RetryFailures of any process brings it back.
 func TestAnHourOf401LosesNothing(t *testing.T) {
+	testkit.Once(t)
 	clock := testkit.NewClock()
 	for name, db := range map[string]store.Store{
 		"sqlite": testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = clock.Now }),
@@ -302,6 +303,7 @@ func (s *puts) PutBlob(ctx context.Context, p backends.Partition, id, name strin
 // end: the agent goes on for as long as its context fits, every context is valid and fits,
 // each wait has an end, and the log has everything when Redis is back.
 func TestTheStoreGoesAwayInTheMiddleOfATask(t *testing.T) {
+	testkit.Once(t)
 	const pages, words, tokens = 24, 60, 2500
 	eachOutage(t, func(t *testing.T, o *outage) {
 		for _, returns := range []bool{true, false} {

@@ -21,6 +21,7 @@ import (
 )
 
 func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
+	testkit.Once(t)
 	testkit.SlowUnderRace(t)
 	// The service speaks OpenAI's protocol. It learns one fact from what names Hangzhou, and
 	// answers with everything that it is shown.

@@ -145,6 +145,7 @@ func (l *life) learntOnce(t *testing.T, b *reme.Backend, db store.Store) (turns 
 }
 
 func TestReMeIsKilled(t *testing.T) {
+	testkit.Once(t)
 	testkit.SlowUnderRace(t)
 	t.Parallel() // it mostly waits for other processes
 	// recordedOnce checks the calls of the tool: each once, and none that was flushed is missing.

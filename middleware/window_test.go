@@ -263,6 +263,7 @@ func TestReasoningGoesBackWhereCallsWent(t *testing.T) {
 }
 
 func TestAStoreThatIsAwayCostsTheHistoryAndNotTheReply(t *testing.T) {
+	testkit.Once(t)
 	t.Parallel() // it waits for a time limit
 	db, failures := testkit.Spy(testkit.SQLite(t)), &testkit.Failures{}
 	cfg := windowed(8000, &testkit.Backend{}, db)
@@ -433,6 +434,7 @@ func TestManySessionsCompactAtOnce(t *testing.T) {
 // However ids read, a session's archives are its own: the tools find and read what is in
 // them, and nothing of any other's.
 func TestArchivesOfHostileIDs(t *testing.T) {
+	testkit.Once(t)
 	testkit.SlowUnderRace(t)
 	ids := []string{"a", "a:b", "b", "a/b", "{a}", "{a}:b", `a"b`, "a'b", `a\b`, "👩‍👩‍👧", "👩", "archive/a", "%2F", strings.Repeat("x", 256), strings.Repeat("x", 255)}
 	scopes := []middleware.Scope{{Namespace: "a", UserID: "b", SessionID: "c"}, {UserID: "a", SessionID: ""}, {AgentID: "a", SessionID: "a"}, {AgentID: "a:b", SessionID: "a"}}

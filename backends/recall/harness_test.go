@@ -218,7 +218,9 @@ func withEmbedder(model string, e embedding.Embedder) func(*Config) {
 }
 
 // inASecond gives up calls of other services after a second.
-func inASecond(c *Config) { c.EmbedTimeout, c.RewriteTimeout, c.RerankTimeout = time.Second, time.Second, time.Second }
+func inASecond(c *Config) {
+	c.EmbedTimeout, c.RewriteTimeout, c.RerankTimeout = time.Second, time.Second, time.Second
+}
 
 // hashed returns an embedder for which texts are near each other that share words.
 func hashed(dim int) *testkit.Embedder { return &testkit.Embedder{Dim: dim} }

@@ -312,7 +312,7 @@ func TestADropThatWouldMissSessionsIsRefused(t *testing.T) {
 func TestAnyDamageToDerivedKeysIsRebuilt(t *testing.T) {
 	c := testredis.Need(t).Start(t).Client(t)
 	s, n := newStore(t, c, nil), 0
-	rapid.Check(t, func(rt *rapid.T) {
+	checkServer(t, func(rt *rapid.T) {
 		n++
 		p := user(fmt.Sprint("damaged", n))
 		fill(t, s, p)

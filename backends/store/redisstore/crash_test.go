@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+	"pgregory.net/rapid"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -70,11 +71,13 @@ func TestMain(m *testing.M) {
 		}))
 		return makeSteps(s, f[2], 0, func(i int) { fmt.Println(i) })
 	})
-	flag.Parse()
-	if err := flag.Set("rapid.checks", strconv.Itoa(testkit.Several(20, 100))); err != nil {
-		panic(err)
-	}
 	os.Exit(m.Run())
+}
+
+// checkServer is rapid.Check for a property that asks a server.
+func checkServer(t *testing.T, property func(*rapid.T)) {
+	require.NoError(t, flag.Set("rapid.checks", strconv.Itoa(testkit.Several(20, 100))))
+	rapid.Check(t, property)
 }
 
 // compete appends two messages to a session that others write to as well, and learns

@@ -372,7 +372,7 @@ func TestNoTwoShareAKey(t *testing.T) {
 		return slices.ContainsFunc(a, func(key string) bool { return slices.Contains(b, key) })
 	}
 	name := rapid.OneOf(rapid.SampledFrom(hostileNames), rapid.StringOfN(rapid.RuneFrom([]rune("ab:{}%7Ds.é")), 1, 6, -1))
-	rapid.Check(t, func(t *rapid.T) {
+	checkServer(t, func(t *rapid.T) {
 		draw := func(label string) backends.Partition {
 			return backends.Partition{Namespace: name.Draw(t, label+" namespace"), ID: name.Draw(t, label+" id"), Kind: rapid.SampledFrom(kinds).Draw(t, label+" kind")}
 		}

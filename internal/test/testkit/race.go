@@ -3,7 +3,10 @@
 
 package testkit
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // Raced says that the race detector is on, which makes everything ten times slower.
 func Raced() bool { return raced }
@@ -15,5 +18,14 @@ func SlowUnderRace(t testing.TB) {
 	t.Helper()
 	if raced {
 		t.Skip("it is slow under the race detector, and runs without it")
+	}
+}
+
+// Once skips a test where CI repeats tests with another release of Eino or of Go, and sets
+// EINOMEM_AGAIN. It marks kills, outages and hostile names, which end alike with each release.
+func Once(t testing.TB) {
+	t.Helper()
+	if os.Getenv("EINOMEM_AGAIN") != "" {
+		t.Skip("no release of Eino or Go changes how it ends")
 	}
 }

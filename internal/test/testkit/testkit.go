@@ -36,8 +36,8 @@ func must[T any](v T, err error) func(t require.TestingT) T {
 // Long says that tests may take minutes, and run at their full sizes: EINOMEM_LONG is "1".
 func Long() bool { return os.Getenv("EINOMEM_LONG") == "1" }
 
-// Several returns full where tests are [Long], else usual. A test that grows calls one of
-// them in its own file: by that CI knows what to run at full size.
+// Several returns full where tests are [Long], else usual. A test calls one of them, itself or
+// through functions of its package: by that CI knows what to run at full size.
 func Several(usual, full int) int {
 	if Long() {
 		return full
