@@ -24,6 +24,7 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/pgstore"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
@@ -104,14 +105,19 @@ func (c *call) name() (err error) {
 
 // open opens a store. A missing file is an error, unless create is set.
 func open(ctx context.Context, at string, create bool) (store.Store, error) {
-	if strings.Contains(at, "://") {
+	switch scheme, _, isURL := strings.Cut(at, "://"); {
+	case isURL && isPostgres(scheme):
+		return pgstore.Open(ctx, at, nil)
+	case isURL:
 		return redisstore.Open(ctx, at, nil)
 	}
 	if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) && !create {
-		return nil, fmt.Errorf("there is no memory file %q: -store names another, or a server as redis://host:6379", at)
+		return nil, fmt.Errorf("there is no memory file %q: -store names another, or a server as redis://host:6379 or postgres://host/database", at)
 	}
 	return sqlitestore.Open(ctx, at, nil)
 }
+
+func isPostgres(scheme string) bool { return scheme == "postgres" || scheme == "postgresql" }
 
 // kinds returns the requested kinds; an empty list means all.
 func (c *call) kinds() (out []backends.Kind) {

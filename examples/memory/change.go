@@ -15,7 +15,6 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
 // forget erases all data of an owner, or the part of it that the flags name.
@@ -41,11 +40,11 @@ func forget(ctx context.Context, c *call) error {
 	return c.print(receipt, err)
 }
 
-// compact makes the file of a store smaller.
+// compact makes the files of a store smaller.
 func compact(ctx context.Context, c *call) error {
-	file, ok := c.db.(*sqlitestore.Store)
+	file, ok := c.db.(interface{ Compact(context.Context) error })
 	if !ok {
-		return usage("compact is for files of SQLite: this store has none")
+		return usage("compact is for files of SQLite and tables of Postgres: this store has none")
 	}
 	return c.print(map[string]any{"compacted": c.String("store")}, file.Compact(ctx))
 }
@@ -153,8 +152,10 @@ func retain(ctx context.Context, c *call) error {
 // check reads everything, prints damaged and missing parts, and fails if there are any.
 func check(ctx context.Context, c *call) error {
 	count := 0
-	if file, ok := c.db.(*sqlitestore.Store); ok {
-		found, err := file.Check(ctx)
+	if db, ok := c.db.(interface {
+		Check(context.Context) ([]string, error)
+	}); ok {
+		found, err := db.Check(ctx)
 		count += c.findings("WHOSE FINDING", backends.Partition{Kind: "file"}, found, err)
 	}
 	err := c.each(ctx, func(p backends.Partition) error {
@@ -204,7 +205,7 @@ func inspect(ctx context.Context, c *call, p backends.Partition) (found []string
 func reindex(ctx context.Context, c *call) error {
 	db, ok := c.db.(*redisstore.Store)
 	if !ok {
-		return fmt.Errorf("%w: an SQLite file derives nothing that could be rebuilt: see check", backends.ErrInvalid)
+		return fmt.Errorf("%w: an SQLite file derives nothing that could be rebuilt, nor does Postgres: see check", backends.ErrInvalid)
 	}
 	return c.each(ctx, func(p backends.Partition) error {
 		found, err := db.Reindex(ctx, p)

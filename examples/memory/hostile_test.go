@@ -30,6 +30,7 @@ import (
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 	"github.com/einomem/einomem/internal/test/testredis"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/toolkit/server/access"
@@ -46,7 +47,9 @@ func TestMain(m *testing.M) {
 	if args := os.Getenv(asProgram); args != "" {
 		os.Exit(run(context.Background(), strings.Fields(args), os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	testpostgres.Remove()
+	os.Exit(status)
 }
 
 // service is memory over REST and MCP, with a folder, and two people who use it.
@@ -236,11 +239,13 @@ func TestForgettingAtAnyMomentLeavesNothing(t *testing.T) {
 	if testkit.Long() {
 		rounds = 1000
 	}
-	at := map[string]string{"sqlite": filepath.Join(t.TempDir(), "memory.db"), "redis": ""}
+	at := map[string]string{"sqlite": filepath.Join(t.TempDir(), "memory.db"), "redis": "", "postgres": ""}
 	for name := range at {
 		t.Run(name, func(t *testing.T) {
 			if name == "redis" {
 				at[name] = "redis://" + testredis.Need(t).Start(t).Addr
+			} else if name == "postgres" {
+				at[name] = testpostgres.Need(t).Database(t)
 			}
 			s := serve(t, at[name])
 			s.client = s.connect("bob")

@@ -1,8 +1,8 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory operates the memories of agents, in an SQLite file or on a Redis server. It works without
-// a model: searches rank by words.
+// Memory operates the memories of agents, in an SQLite file, on a Redis server, or in Postgres. It
+// works without a model: searches rank by words.
 //
 //	cd examples/memory && go run . [-store FILE|URL] [-json] COMMAND
 //
@@ -21,7 +21,7 @@
 //	                  keeps the receipt
 //	verify            traces of somebody who was forgotten: in the bytes of the store,
 //	                  its "-wal" and every -folder; -receipt FILE, -marker TEXT
-//	compact           gives the unused room of an SQLite file back
+//	compact           gives the unused room of an SQLite file or of Postgres back
 //	export FILE       writes all data of an owner, a JSON object a line, into a new file
 //	import FILE       reads the output of export, into any store
 //	reflect           what tidying would do with the memories of one: -yes does it, -plan FILE
@@ -143,7 +143,7 @@ func commands() []command {
 			&cli.StringFlag{Name: "source", Usage: "what this `SOURCE` taught: tool, document, own, other, or one by its name, such as \"tool search_web\""},
 			moment("since", "what was learnt from this `TIME` on")}},
 		{"verify", "", "whether anything is left of somebody who was forgotten", someone, verify, verifyFlags()},
-		{"compact", "", "give the unused room of a file back; others wait meanwhile", all, compact, nil},
+		{"compact", "", "give the unused room of a file or a database back; others wait meanwhile", all, compact, nil},
 		{"export", "FILE", "write all that is held of a person into a new file", someone, export, nil},
 		{"import", "FILE", "read what export wrote", all, importFile,
 			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},

@@ -21,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 )
 
 // said is when Ann and 李雷 talked.
@@ -30,6 +31,7 @@ var said = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 func on(t *testing.T, f func(t *testing.T, db string)) {
 	t.Run("sqlite", func(t *testing.T) { f(t, talked(t, filepath.Join(t.TempDir(), "memory.db"))) })
 	t.Run("redis", func(t *testing.T) { f(t, talked(t, "redis://"+miniredis.RunT(t).Addr())) })
+	t.Run("postgres", func(t *testing.T) { f(t, talked(t, testpostgres.Need(t).Database(t))) })
 }
 
 func talked(t *testing.T, at string) string {

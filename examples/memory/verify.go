@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 	"github.com/urfave/cli/v3"
 
@@ -62,7 +63,9 @@ func (c *call) scan(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
-	if strings.Contains(at, "://") {
+	if scheme, _, isURL := strings.Cut(at, "://"); isURL && isPostgres(scheme) {
+		err = c.scanPostgres(ctx, at, words)
+	} else if isURL {
 		err = c.scanRedis(ctx, at, words)
 	} else {
 		for _, file := range []string{at, at + "-wal", at + "-journal"} {
@@ -173,4 +176,50 @@ func (c *call) scanRedis(ctx context.Context, at string, words [][]byte) error {
 		c.note("key "+keys.Val(), []byte(fmt.Sprint(keys.Val(), " ", held)), words)
 	}
 	return keys.Err()
+}
+
+// scanPostgres reads every row of every table. The row with the time of somebody's forgetting has
+// only their name. For bytes of deleted rows name the server's folder with -folder.
+func (c *call) scanPostgres(ctx context.Context, at string, words [][]byte) error {
+	conn, err := pgx.Connect(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, `SELECT set_config('einomem.partition', '*', false)`); err != nil { // row security may be on
+		return err
+	}
+	found, err := conn.Query(ctx, `SELECT tablename FROM pg_tables WHERE schemaname = 'einomem' ORDER BY 1`)
+	if err != nil {
+		return err
+	}
+	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
+	for _, table := range tables {
+		if err == nil {
+			err = c.scanTable(ctx, conn, table, words)
+		}
+	}
+	return err
+}
+
+func (c *call) scanTable(ctx context.Context, conn *pgx.Conn, table string, words [][]byte) error {
+	rows, err := conn.Query(ctx, `SELECT * FROM einomem.`+pgx.Identifier{table}.Sanitize())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			if text, ok := v.([]byte); ok {
+				c.note("table "+table, text, words)
+			} else {
+				c.note("table "+table, []byte(fmt.Sprint(v)), words)
+			}
+		}
+	}
+	return rows.Err()
 }

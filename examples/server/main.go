@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	file := flags.String("config", os.Getenv("EINOMEM_CONFIG"), "the YAML `file` of the configuration")
 	listen := flags.String("listen", os.Getenv("EINOMEM_LISTEN"), "the `address` to listen on (default 127.0.0.1:8080)")
-	at := flags.String("store", os.Getenv("EINOMEM_STORE"), "the SQLite `file` or the Redis URL that keeps the memory (default memory.db)")
+	at := flags.String("store", os.Getenv("EINOMEM_STORE"), "the SQLite `file`, or the URL of Redis or Postgres, that keeps the memory (default memory.db)")
 	check := flags.Bool("check", false, "check the configuration and the store, and end")
 	newKey := flags.String("new-key", "", "print a new secret, and the entry of the file for the key of that `name`")
 	admin := flags.Bool("admin", false, "with -new-key: a key that does everything, instead of that of the user called `name`")

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/einomem/einomem/internal/test/testpostgres"
 	"github.com/einomem/einomem/toolkit/server/access"
 )
 
@@ -98,6 +100,24 @@ func TestItServesThisMachineWithoutConfiguration(t *testing.T) {
 	require.NotContains(t, log.String(), "Hangzhou", "what people say belongs in no log")
 }
 
+// One server knows at once what another one was told.
+func TestTwoServersShareAPostgres(t *testing.T) {
+	db := testpostgres.Need(t).Database(t)
+	t.Cleanup(testpostgres.Remove)
+	one, _, _ := start(t, "-store", db)
+	other, _, _ := start(t, "-store", db)
+	for _, said := range []string{"I moved to Hangzhou.", "My dog Rex likes bones."} {
+		status, out := post(t, one+"/api/v1/add", `{"scope":{"user_id":"ann"},"verbatim":true,"messages":[{"role":"user","content":"`+said+`"}]}`)
+		require.Equal(t, http.StatusOK, status, out)
+		for _, url := range []string{other, one} {
+			status, out = post(t, url+"/api/v1/search", `{"scope":{"user_id":"ann"},"query":"`+said+`","top_k":1}`)
+			require.Equal(t, http.StatusOK, status)
+			require.Len(t, out["hits"], 1)
+			require.Contains(t, fmt.Sprint(out["hits"]), said)
+		}
+	}
+}
+
 func TestKeysDecideOnMetricsAndMemories(t *testing.T) {
 	all, one := access.NewSecret(), access.NewSecret()
 	file := filepath.Join(t.TempDir(), "server.yaml")
@@ -140,6 +160,7 @@ func TestAConfigurationThatCannotBe(t *testing.T) {
 		"keys: [{name: shop, hash: mem_secret}]": "64 hex digits",
 		"folder: /nonexistent/folder":            "/nonexistent/folder",
 		"store: redis://127.0.0.1:1/0":           "refused",
+		"store: postgres://127.0.0.1:1/x":        "refused",
 		"store: /nonexistent/folder/memory.db":   "memory.db",
 	} {
 		t.Run(text, func(t *testing.T) {

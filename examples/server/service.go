@@ -26,6 +26,7 @@ import (
 	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/pgstore"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/compaction"
@@ -70,9 +71,12 @@ func open(ctx context.Context, cfg *config, scope backends.Scope, log *slog.Logg
 	if s.guard, err = access.New(&access.Config{Keys: cfg.Keys, PerSecond: cfg.Limits.PerSecond, Log: log}); err != nil {
 		return nil, err
 	}
-	if strings.Contains(cfg.Store, "://") {
+	switch {
+	case strings.HasPrefix(cfg.Store, "postgres://"), strings.HasPrefix(cfg.Store, "postgresql://"):
+		s.store, err = pgstore.Open(ctx, cfg.Store, nil)
+	case strings.Contains(cfg.Store, "://"):
 		s.store, err = redisstore.Open(ctx, cfg.Store, nil)
-	} else {
+	default:
 		s.store, err = sqlitestore.Open(ctx, cfg.Store, nil)
 	}
 	if err != nil {

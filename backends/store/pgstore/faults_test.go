@@ -21,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
 
@@ -50,7 +51,7 @@ func messages(ids ...string) *store.Append {
 }
 
 func TestCutConnections(t *testing.T) {
-	url, schema := needServer(t).url, newSchema()
+	url, schema := testpostgres.Need(t).URL, newSchema()
 	var network testredis.Network
 	cfg, err := pgxpool.ParseConfig(url)
 	require.NoError(t, err)
@@ -104,18 +105,18 @@ func TestCutConnections(t *testing.T) {
 }
 
 func TestDeadlocksAreRetried(t *testing.T) {
-	server, schema := needServer(t), newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema})
+	server, schema := testpostgres.Need(t), newSchema()
+	s := open(t, server.URL, &pgstore.Options{Schema: schema})
 	_, err := s.Append(t.Context(), ann, "s", messages("m1"))
 	require.NoError(t, err)
-	other := session(t, server.url)
+	other := session(t, server.URL)
 	run(t, other, "BEGIN", "SELECT * FROM "+schema+".sessions FOR UPDATE")
 	done := make(chan error, 1)
 	go func() {
 		_, err := s.Append(t.Context(), ann, "s", messages("m2"))
 		done <- err
 	}()
-	waiting(t, server.url, 1)
+	waiting(t, server.URL, 1)
 	_, err = other.Exec(t.Context(), "SELECT * FROM "+schema+".partitions FOR UPDATE") // the store has this lock and wants the first
 	if err != nil {
 		var e *pgconn.PgError
@@ -141,11 +142,11 @@ func waiting(t testing.TB, url string, n int) {
 }
 
 func TestACallThatWaitsForALockEnds(t *testing.T) {
-	server, schema := ownServer(t), newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema})
+	server, schema := testpostgres.Start(t), newSchema()
+	s := open(t, server.URL, &pgstore.Options{Schema: schema})
 	_, err := s.Apply(t.Context(), ann, put("a", "before"))
 	require.NoError(t, err)
-	other := session(t, server.url)
+	other := session(t, server.URL)
 	run(t, other, "BEGIN", "SELECT * FROM "+schema+".partitions FOR UPDATE")
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,12 +155,12 @@ func TestACallThatWaitsForALockEnds(t *testing.T) {
 		_, err := s.Apply(ctx, ann, put("a", "after"))
 		done <- err
 	}()
-	waiting(t, server.url, 1)
+	waiting(t, server.URL, 1)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
-	waiting(t, server.url, 0) // its statement is gone from the server, too
+	waiting(t, server.URL, 0) // its statement is gone from the server, too
 
-	hasty := open(t, server.url, &pgstore.Options{Schema: schema, Timeout: 50 * time.Millisecond})
+	hasty := open(t, server.URL, &pgstore.Options{Schema: schema, Timeout: 50 * time.Millisecond})
 	_, err = hasty.Apply(t.Context(), ann, put("a", "after"))
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.ErrorContains(t, err, "Options.Timeout")
@@ -172,20 +173,20 @@ func TestACallThatWaitsForALockEnds(t *testing.T) {
 }
 
 func TestAServerThatIsAway(t *testing.T) {
-	server, schema := ownServer(t), newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema, Retry: time.Millisecond})
+	server, schema := testpostgres.Start(t), newSchema()
+	s := open(t, server.URL, &pgstore.Options{Schema: schema, Retry: time.Millisecond})
 	_, err := s.Apply(t.Context(), ann, put("a", "1"))
 	require.NoError(t, err)
 	set, err := s.Changes(t.Context(), ann, "")
 	require.NoError(t, err)
-	server.stop()
+	server.Stop()
 	_, err = s.Get(t.Context(), ann, "a")
 	require.ErrorIs(t, err, backends.ErrUnavailable)
-	_, err = pgstore.Open(t.Context(), server.url, &pgstore.Options{Schema: schema, Retry: -1})
+	_, err = pgstore.Open(t.Context(), server.URL, &pgstore.Options{Schema: schema, Retry: -1})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 
-	require.NoError(t, server.start())
-	patient := open(t, server.url, &pgstore.Options{Schema: schema})
+	require.NoError(t, server.Start())
+	patient := open(t, server.URL, &pgstore.Options{Schema: schema})
 	again, err := patient.Changes(t.Context(), ann, set.Cursor)
 	require.NoError(t, err)
 	require.True(t, again.Reset, "a restarted server may have lost what readers know")
@@ -197,10 +198,10 @@ func TestAServerThatIsAway(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	server := needServer(t)
+	server := testpostgres.Need(t)
 	ctx := t.Context()
-	admin := session(t, server.url)
-	base := strings.TrimSuffix(server.url, "/postgres?sslmode=disable")
+	admin := session(t, server.URL)
+	base := strings.TrimSuffix(server.URL, "/postgres?sslmode=disable")
 	latin := newSchema()
 	run(t, admin, `CREATE DATABASE `+latin+` ENCODING 'LATIN1' TEMPLATE template0`)
 	for name, c := range map[string]struct {
@@ -212,9 +213,9 @@ func TestOpenRefuses(t *testing.T) {
 		"no URL":           {"postgres://:a:b", nil, backends.ErrInvalid, "want a URL"},
 		"no database":      {base + "/nowhere?sslmode=disable", nil, backends.ErrUnavailable, "create it"},
 		"another encoding": {base + "/" + latin + "?sslmode=disable", nil, backends.ErrInvalid, "UTF8"},
-		"a bad schema":     {server.url, &pgstore.Options{Schema: `x"; DROP`}, backends.ErrInvalid, "small letters"},
-		"no time":          {server.url, &pgstore.Options{Timeout: -1}, backends.ErrInvalid, "millisecond"},
-		"a superuser":      {server.url, &pgstore.Options{Schema: newSchema(), RowSecurity: true}, backends.ErrInvalid, "BYPASSRLS"},
+		"a bad schema":     {server.URL, &pgstore.Options{Schema: `x"; DROP`}, backends.ErrInvalid, "small letters"},
+		"no time":          {server.URL, &pgstore.Options{Timeout: -1}, backends.ErrInvalid, "millisecond"},
+		"a superuser":      {server.URL, &pgstore.Options{Schema: newSchema(), RowSecurity: true}, backends.ErrInvalid, "BYPASSRLS"},
 	} {
 		_, err := pgstore.Open(ctx, c.url, c.o)
 		require.ErrorIs(t, err, c.want, name)
@@ -224,9 +225,9 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrInvalid)
 
 	schema := newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema})
+	s := open(t, server.URL, &pgstore.Options{Schema: schema})
 	run(t, admin, `UPDATE `+schema+`.identity SET version = 99`)
-	_, err = pgstore.Open(ctx, server.url, &pgstore.Options{Schema: schema})
+	_, err = pgstore.Open(ctx, server.URL, &pgstore.Options{Schema: schema})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	require.ErrorContains(t, err, "update the code")
 	require.NoError(t, s.Close())
@@ -237,8 +238,8 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestCheckFindsContradictions(t *testing.T) {
-	server, schema := needServer(t), newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema})
+	server, schema := testpostgres.Need(t), newSchema()
+	s := open(t, server.URL, &pgstore.Options{Schema: schema})
 	_, err := s.Apply(t.Context(), ann, put("a\x00b", "1"))
 	require.NoError(t, err)
 	_, err = s.Append(t.Context(), ann, "s", messages("m1", "m2", "m3"))
@@ -247,7 +248,7 @@ func TestCheckFindsContradictions(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 
-	admin := session(t, server.url)
+	admin := session(t, server.URL)
 	run(t, admin, `SET search_path = `+schema, `DELETE FROM messages WHERE seq = 2`,
 		`INSERT INTO messages SELECT part, 77, 1, 'x', '{}' FROM sessions`, `INSERT INTO events (part, id, event) VALUES (78, 'x', '{}')`,
 		`UPDATE records SET id = 'c', version = 9`, `INSERT INTO records SELECT part, 'd', 1, memory, vector FROM records`, `INSERT INTO tombstones SELECT part, 'd', 1 FROM partitions JOIN records ON part = pk WHERE records.id = 'd'`)

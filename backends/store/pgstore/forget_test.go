@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 )
 
 const secret = "Quetzalcoatlus"
@@ -53,10 +54,10 @@ func saysMuch(t testing.TB, s *pgstore.Store) backends.Partition {
 
 // markers counts the marker in all files of tables, indexes and overflow tables, of this schema and
 // of the server's own.
-func markers(t testing.TB, s *server) (n int) {
+func markers(t testing.TB, s *testpostgres.Server) (n int) {
 	t.Helper()
-	run(t, session(t, s.url), "CHECKPOINT")
-	err := filepath.WalkDir(filepath.Join(s.data(), "base"), func(path string, d fs.DirEntry, err error) error {
+	run(t, session(t, s.URL), "CHECKPOINT")
+	err := filepath.WalkDir(filepath.Join(s.Data(), "base"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil //nolint:nilerr // a file that was removed meanwhile
 		}
@@ -69,10 +70,10 @@ func markers(t testing.TB, s *server) (n int) {
 }
 
 func TestWhatWasDroppedIsInNoTableAfterCompact(t *testing.T) {
-	server, schema := ownServer(t, "autovacuum=off"), newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema})
+	server, schema := testpostgres.Start(t, "autovacuum=off"), newSchema()
+	s := open(t, server.URL, &pgstore.Options{Schema: schema})
 	marked := saysMuch(t, s)
-	admin := session(t, server.url)
+	admin := session(t, server.URL)
 	run(t, admin, "ANALYZE")
 	require.Positive(t, markers(t, server), "the test finds what is there")
 	bobs, err := s.Changes(t.Context(), bob, "")
@@ -106,8 +107,8 @@ func TestWhatWasDroppedIsInNoTableAfterCompact(t *testing.T) {
 }
 
 func TestErasedMessagesLeaveTheTables(t *testing.T) {
-	server, schema := ownServer(t), newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema})
+	server, schema := testpostgres.Start(t), newSchema()
+	s := open(t, server.URL, &pgstore.Options{Schema: schema})
 	a := messages("m1", "m2")
 	a.Entries[0].Content = strings.Repeat(secret+" ", 5000)
 	_, err := s.Append(t.Context(), ann, "s", a)
@@ -122,8 +123,8 @@ func TestErasedMessagesLeaveTheTables(t *testing.T) {
 }
 
 // markersAnyway counts rows with the marker: overflow tables compress it.
-func markersAnyway(t testing.TB, s *server, schema string) (n int) {
+func markersAnyway(t testing.TB, s *testpostgres.Server, schema string) (n int) {
 	t.Helper()
-	require.NoError(t, session(t, s.url).QueryRow(t.Context(), `SELECT count(*) FROM `+schema+`.messages WHERE entry LIKE '%'||$1||'%'`, secret).Scan(&n))
+	require.NoError(t, session(t, s.URL).QueryRow(t.Context(), `SELECT count(*) FROM `+schema+`.messages WHERE entry LIKE '%'||$1||'%'`, secret).Scan(&n))
 	return n
 }

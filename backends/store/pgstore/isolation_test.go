@@ -13,16 +13,17 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
 	"github.com/einomem/einomem/backends/store/storetest"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 )
 
 var bob = backends.Partition{Namespace: "test", Kind: backends.PartitionUser, ID: "bob"}
 
 // asApp returns the URL of a role without rights over others, which may create schemas.
-func asApp(t testing.TB, s *server) string {
+func asApp(t testing.TB, s *testpostgres.Server) string {
 	t.Helper()
 	name := newSchema()
-	run(t, session(t, s.url), `CREATE ROLE `+name+` LOGIN`, `GRANT CREATE ON DATABASE postgres TO `+name)
-	return strings.Replace(s.url, "postgres@", name+"@", 1)
+	run(t, session(t, s.URL), `CREATE ROLE `+name+` LOGIN`, `GRANT CREATE ON DATABASE postgres TO `+name)
+	return strings.Replace(s.URL, "postgres@", name+"@", 1)
 }
 
 // say gives a partition a record, a deleted one, a keyed batch, a session and a blob.
@@ -65,7 +66,7 @@ var mistakes = []struct {
 }
 
 func TestRowSecurityHoldsBelowAMistake(t *testing.T) {
-	server := needServer(t)
+	server := testpostgres.Need(t)
 	app := asApp(t, server)
 	for _, secure := range []bool{true, false} {
 		s := open(t, app, &pgstore.Options{Schema: newSchema(), RowSecurity: secure})
@@ -99,7 +100,7 @@ func TestRowSecurityHoldsBelowAMistake(t *testing.T) {
 }
 
 func TestAProgramThatNamesNoPartitionSeesNothing(t *testing.T) {
-	server, schema := needServer(t), newSchema()
+	server, schema := testpostgres.Need(t), newSchema()
 	app := asApp(t, server)
 	s := open(t, app, &pgstore.Options{Schema: schema, RowSecurity: true})
 	say(t, s, ann)
@@ -119,7 +120,7 @@ func TestStoreWithRowSecurity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the contract was tested without it")
 	}
-	app, schema := asApp(t, needServer(t)), newSchema()
+	app, schema := asApp(t, testpostgres.Need(t)), newSchema()
 	storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
 		return open(t, app, &pgstore.Options{Schema: schema, Clock: o.Clock, RowSecurity: true})
 	})

@@ -23,6 +23,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
 	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 )
 
 // childEnv makes the test binary a process of its own; its value is what that does, the schema
@@ -126,13 +127,13 @@ func (w *writer) kill(t testing.TB) {
 }
 
 func TestKills(t *testing.T) {
-	server, schema := ownServer(t), newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema, Retry: time.Minute})
+	server, schema := testpostgres.Start(t), newSchema()
+	s := open(t, server.URL, &pgstore.Options{Schema: schema, Retry: time.Minute})
 	_, err := s.Apply(t.Context(), ann, put("count", ""))
 	require.NoError(t, err)
 	writers := []*writer{{name: "u"}, {name: "v"}, {name: "w"}}
 	for _, w := range writers {
-		w.child = startChild(t, w.name, schema, server.url, 0)
+		w.child = startChild(t, w.name, schema, server.URL, 0)
 	}
 	kills, servers := testkit.Several(10, 300), 0
 	for round := range kills {
@@ -142,13 +143,13 @@ func TestKills(t *testing.T) {
 		}
 		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) // anywhere inside a write
 		if round%5 == 4 {
-			server.kill()
-			require.NoError(t, server.start())
+			server.Kill()
+			require.NoError(t, server.Start())
 			servers++
 			continue
 		}
 		w.kill(t)
-		w.child = startChild(t, w.name, schema, server.url, w.next)
+		w.child = startChild(t, w.name, schema, server.URL, w.next)
 	}
 	acknowledged := 0
 	for _, w := range writers {
@@ -215,10 +216,10 @@ func checkLedger(t *testing.T, s *pgstore.Store, writers []*writer) {
 }
 
 func TestTwentyProcessesThatStartAtOnce(t *testing.T) {
-	server, schema := needServer(t), newSchema()
+	server, schema := testpostgres.Need(t), newSchema()
 	var all []*child
 	for range 20 {
-		all = append(all, startChild(t, "once", schema, server.url, 0))
+		all = append(all, startChild(t, "once", schema, server.URL, 0))
 	}
 	want := []string{}
 	for _, c := range all {
@@ -226,7 +227,7 @@ func TestTwentyProcessesThatStartAtOnce(t *testing.T) {
 		want = append(want, "p"+c.acks.Text())
 		require.NoError(t, c.cmd.Wait())
 	}
-	s := open(t, server.url, &pgstore.Options{Schema: schema})
+	s := open(t, server.URL, &pgstore.Options{Schema: schema})
 	records, _, err := store.All(t.Context(), s, ann, nil)
 	require.NoError(t, err)
 	got := []string{}
@@ -237,14 +238,14 @@ func TestTwentyProcessesThatStartAtOnce(t *testing.T) {
 }
 
 func TestAnotherProcessKnowsAtOnce(t *testing.T) {
-	server, schema := needServer(t), newSchema()
-	s := open(t, server.url, &pgstore.Options{Schema: schema})
+	server, schema := testpostgres.Need(t), newSchema()
+	s := open(t, server.URL, &pgstore.Options{Schema: schema})
 	_, err := s.Apply(t.Context(), ann, put("count", ""))
 	require.NoError(t, err)
 	set, err := s.Changes(t.Context(), ann, "")
 	require.NoError(t, err)
 	w := &writer{name: "w"}
-	w.child = startChild(t, w.name, schema, server.url, 0)
+	w.child = startChild(t, w.name, schema, server.URL, 0)
 	for i := range 20 {
 		require.True(t, w.ack(t))
 		set, err = s.Changes(t.Context(), ann, set.Cursor)

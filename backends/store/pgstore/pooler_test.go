@@ -21,11 +21,12 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
 	"github.com/einomem/einomem/backends/store/storetest"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 )
 
 // behindPgBouncer starts a PgBouncer in transaction mode with few connections, and returns a URL
 // that goes through it.
-func behindPgBouncer(t testing.TB, s *server) string {
+func behindPgBouncer(t testing.TB, s *testpostgres.Server) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -34,7 +35,7 @@ func behindPgBouncer(t testing.TB, s *server) string {
 		}
 	}
 	port := 31000 + rand.IntN(1000)
-	folder := filepath.Join(s.folder, fmt.Sprint("bouncer", port))
+	folder := filepath.Join(s.Folder, fmt.Sprint("bouncer", port))
 	require.NoError(t, os.Mkdir(folder, 0o755))
 	config := filepath.Join(folder, "config")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `[databases]
@@ -48,8 +49,8 @@ pool_mode = transaction
 default_pool_size = 4
 max_client_conn = 500
 server_reset_query_always = 0
-`, s.port, port), 0o644)) //nolint:gosec // another user reads it
-	as, err := account()
+`, s.Port, port), 0o644)) //nolint:gosec // another user reads it
+	as, err := testpostgres.Account()
 	require.NoError(t, err)
 	cmd := exec.Command(program, config) //nolint:noctx // the test ends it
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
@@ -58,7 +59,7 @@ server_reset_query_always = 0
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	url := strings.Replace(s.url, fmt.Sprint(":", s.port), fmt.Sprint(":", port), 1)
+	url := strings.Replace(s.URL, fmt.Sprint(":", s.Port), fmt.Sprint(":", port), 1)
 	require.Eventually(t, func() bool {
 		c, err := pgx.Connect(context.Background(), url)
 		if err != nil {
@@ -78,7 +79,7 @@ func TestStoreBehindPgBouncer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the contract was tested without it")
 	}
-	url, schema := behindPgBouncer(t, needServer(t)), newSchema()
+	url, schema := behindPgBouncer(t, testpostgres.Need(t)), newSchema()
 	storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
 		return open(t, url, &pgstore.Options{Schema: schema, Clock: o.Clock})
 	})
@@ -86,7 +87,7 @@ func TestStoreBehindPgBouncer(t *testing.T) {
 
 // Each mode of pgx for queries passes the tests that write at the same time.
 func TestModesOfQueries(t *testing.T) {
-	url := needServer(t).url
+	url := testpostgres.Need(t).URL
 	for _, mode := range []string{"cache_statement", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
 			s := open(t, url+"&default_query_exec_mode="+mode, &pgstore.Options{Schema: newSchema()})

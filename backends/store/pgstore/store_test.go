@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
 	"github.com/einomem/einomem/backends/store/storetest"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 )
 
 func TestMain(m *testing.M) {
@@ -27,9 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	status := m.Run()
-	if shared.server != nil {
-		shared.server.remove()
-	}
+	testpostgres.Remove()
 	os.Exit(status)
 }
 
@@ -46,14 +45,14 @@ func open(t testing.TB, url string, o *pgstore.Options) *pgstore.Store {
 }
 
 func TestStore(t *testing.T) {
-	url, schema := needServer(t).url, newSchema()
+	url, schema := testpostgres.Need(t).URL, newSchema()
 	storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
 		return open(t, url, &pgstore.Options{Schema: schema, Clock: o.Clock})
 	})
 }
 
 func TestShared(t *testing.T) {
-	url, schema := needServer(t).url, newSchema()
+	url, schema := testpostgres.Need(t).URL, newSchema()
 	storetest.RunShared(t, func(t *testing.T, o storetest.Options) (a, b store.Store) {
 		return open(t, url, &pgstore.Options{Schema: schema, Clock: o.Clock}), open(t, url, &pgstore.Options{Schema: schema, Clock: o.Clock})
 	})

@@ -21,6 +21,7 @@ import (
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/internal/test/testpostgres"
 	"github.com/einomem/einomem/internal/test/testredis"
 )
 
@@ -117,7 +118,7 @@ func rankings(t testing.TB, s store.Store, whose backends.Scope) (all []string) 
 
 // A user moves from SQLite to Postgres to Redis to SQLite.
 func TestAUserMovesThroughAllStores(t *testing.T) {
-	url := needServer(t).url
+	url := testpostgres.Need(t).URL
 	ann := backends.Scope{Namespace: "test", UserID: "ann"}
 	p, err := ann.Owner()
 	require.NoError(t, err)

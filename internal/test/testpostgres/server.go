@@ -1,11 +1,16 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pgstore_test
+//go:build unix
+
+// Package testpostgres starts Postgres servers for tests: each with a database of its own in a
+// temporary folder, on the loopback, with fsync. A test is skipped where there is no Postgres.
+package testpostgres
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -21,7 +26,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
 
@@ -48,50 +52,56 @@ func programs() string {
 	return ""
 }
 
-// server is a Postgres that a test starts, with fsync, on the loopback.
-type server struct {
-	url    string
-	folder string
-	port   int
-	proc   *exec.Cmd
-	done   chan struct{} // closed when it has ended
+// Server is a Postgres. Its methods are for one goroutine.
+type Server struct {
+	URL    string // of the database postgres, as a superuser
+	Folder string // which holds everything, and that the server's user owns
+	Port   int
+
+	proc *exec.Cmd
+	done chan struct{} // closed when it has ended
 }
 
 // shared is the server of all tests that leave it running.
 var shared struct {
 	sync.Once
-	*server
+	*Server
 	err error
 }
 
-// dieWithUs makes Linux kill the server when the tests end in whatever way.
-const dieWithUs = syscall.SIGKILL
-
-// needServer returns a server that tests share, or skips the test.
-func needServer(t testing.TB) *server {
+// Need returns a server that the tests of a package share, or skips the test. TestMain calls
+// [Remove] at its end.
+func Need(t testing.TB) *Server {
 	t.Helper()
 	if programs() == "" {
 		t.Skip(howToGet)
 	}
-	shared.Do(func() { shared.server, shared.err = startServer() })
+	shared.Do(func() { shared.Server, shared.err = start() })
 	require.NoError(t, shared.err)
-	return shared.server
+	return shared.Server
 }
 
-// ownServer returns a server of the test's own, which it may kill.
-func ownServer(t testing.TB, settings ...string) *server {
+// Remove ends the server that [Need] started, if it did.
+func Remove() {
+	if shared.Server != nil {
+		shared.remove()
+	}
+}
+
+// Start returns a server of the test's own with some settings, such as "autovacuum=off".
+func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	if programs() == "" {
 		t.Skip(howToGet)
 	}
-	s, err := startServer(settings...)
+	s, err := start(settings...)
 	require.NoError(t, err)
 	t.Cleanup(s.remove)
 	return s
 }
 
-// account is the user that runs the server: Postgres refuses root.
-func account() (*syscall.Credential, error) {
+// Account is the user that runs the server, nil for this one: Postgres refuses root.
+func Account() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
 	}
@@ -102,31 +112,38 @@ func account() (*syscall.Credential, error) {
 			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 		}
 	}
-	return nil, fmt.Errorf("no user to run Postgres as")
+	return nil, errors.New("no user to run Postgres as")
 }
 
-func (s *server) command(program string, args ...string) (*exec.Cmd, error) {
-	as, err := account()
-	cmd := exec.Command(filepath.Join(programs(), program), args...) //nolint:noctx // remove ends it
-	cmd.Dir = s.folder
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Pdeathsig: dieWithUs}
+// dieWithUs makes Linux kill the program when the thread that started it ends.
+var dieWithUs = []string{"setpriv", "--pdeathsig", "KILL"}
+
+func (s *Server) command(program string, args ...string) (*exec.Cmd, error) {
+	as, err := Account()
+	words := append([]string{filepath.Join(programs(), program)}, args...)
+	if _, err := exec.LookPath(dieWithUs[0]); err == nil { // else it outlives a test that is killed
+		words = slices.Concat(dieWithUs, words)
+	}
+	cmd := exec.Command(words[0], words[1:]...) //nolint:noctx // remove ends it
+	cmd.Dir = s.Folder
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	return cmd, err
 }
 
-func startServer(settings ...string) (*server, error) {
+func start(settings ...string) (*Server, error) {
 	folder, err := os.MkdirTemp("", "pgstore")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{folder: folder}
-	if as, err := account(); err != nil {
+	s := &Server{Folder: folder}
+	if as, err := Account(); err != nil {
 		return nil, err
 	} else if as != nil {
 		if err := os.Chown(folder, int(as.Uid), int(as.Gid)); err != nil {
 			return nil, err
 		}
 	}
-	init, err := s.command("initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+	init, err := s.command("initdb", "-D", s.Data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +151,9 @@ func startServer(settings ...string) (*server, error) {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	for range 5 { // the port may be taken
-		s.port = 21000 + rand.IntN(9000)
-		s.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", s.port)
-		if err = s.start(settings...); err == nil {
+		s.Port = 21000 + rand.IntN(9000)
+		s.URL = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", s.Port)
+		if err = s.Start(settings...); err == nil {
 			return s, nil
 		}
 	}
@@ -144,11 +161,12 @@ func startServer(settings ...string) (*server, error) {
 	return nil, err
 }
 
-func (s *server) data() string { return filepath.Join(s.folder, "data") }
+// Data is the folder of the database.
+func (s *Server) Data() string { return filepath.Join(s.Folder, "data") }
 
-// start starts the program, and waits until it answers.
-func (s *server) start(settings ...string) error {
-	args := []string{"-D", s.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-k", s.folder}
+// Start starts the program again after [Server.Kill] or [Server.Stop], and waits until it answers.
+func (s *Server) Start(settings ...string) error {
+	args := []string{"-D", s.Data(), "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port), "-k", s.Folder}
 	for _, one := range slices.Concat([]string{"fsync=on", "max_connections=300", "shared_buffers=64MB"}, settings) {
 		args = append(args, "-c", one)
 	}
@@ -183,16 +201,30 @@ func (s *server) start(settings ...string) error {
 	}
 }
 
-func (s *server) answers(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, s.url)
+func (s *Server) answers(ctx context.Context) error {
+	ask, err := s.command("pg_isready", "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port))
 	if err != nil {
 		return err
 	}
-	return conn.Close(ctx)
+	if err := ask.Run(); err != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	return nil
 }
 
-// kill ends the server and all its processes at once, as a power cut of the machine ends them.
-func (s *server) kill() {
+// Database makes a database for one test, and returns its URL.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("d%x", rand.Uint64())
+	create, err := s.command("createdb", "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port), "-U", "postgres", name)
+	require.NoError(t, err)
+	out, err := create.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.Replace(s.URL, "/postgres?", "/"+name+"?", 1)
+}
+
+// Kill ends the server and all its processes at once, as kill -9 does.
+func (s *Server) Kill() {
 	pids := []string{}
 	if out, err := exec.Command("pgrep", "-P", strconv.Itoa(s.proc.Process.Pid)).Output(); err == nil { //nolint:noctx // it is short
 		pids = strings.Fields(string(out))
@@ -206,15 +238,15 @@ func (s *server) kill() {
 	<-s.done
 }
 
-// stop ends the server in order.
-func (s *server) stop() {
+// Stop ends the server in order.
+func (s *Server) Stop() {
 	_ = s.proc.Process.Signal(syscall.SIGINT)
 	<-s.done
 }
 
-func (s *server) remove() {
+func (s *Server) remove() {
 	if s.proc != nil && s.proc.Process != nil {
-		s.kill()
+		s.Kill()
 	}
-	_ = os.RemoveAll(s.folder)
+	_ = os.RemoveAll(s.Folder)
 }
