@@ -132,7 +132,7 @@ func spokenDate(m *backends.Memory) string {
 	}
 	at := m.Observed.UTC()
 	date := at.Format("January 2006")
-	if !isASCII(m.Text) && strings.ContainsFunc(m.Text, func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
+	if hasHan(m.Text) {
 		date += "\n" + at.Format("1月")
 	}
 	return date

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/viterin/vek/vek32"
 )
@@ -103,7 +101,7 @@ func (r *Ranker) embedScaled(ctx context.Context, s *service, q *query) error {
 
 // of returns the scale for the language of a query.
 func (s *scales) of(query string) scale {
-	if strings.ContainsFunc(query, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+	if hasHan(query) {
 		return s[1]
 	}
 	return s[0]

@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -153,15 +151,6 @@ func TestAnEmbedderThatIsSlowForManyTextsIsUsed(t *testing.T) {
 // reaches it with each.
 func TestAnEmbedderTakesNothingFromWords(t *testing.T) {
 	texts := []string{"Ann likes green tea", "Bob bought a green car", "the cat sleeps on the sofa", "安喜欢喝绿茶", "手机号是5550100", "we met in Oslo", "Where do we meet in Oslo?"}
-	drawn := func(text string) []float64 {
-		h := fnv.New64a()
-		h.Write([]byte(text))
-		rnd, v := rand.New(rand.NewPCG(h.Sum64(), 1)), make([]float64, 64)
-		for i := range v {
-			v[i] = rnd.NormFloat64()
-		}
-		return v
-	}
 	scores := func(options ...func(*Config)) map[string]float64 {
 		s, out := newStore(100), map[string]float64{}
 		r := newRanker(t, s, options...)

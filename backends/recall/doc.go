@@ -34,9 +34,10 @@
 //     vectors, its cosine. Both are exact, except for the cosines of large partitions (see
 //     Vectors). All of them compete: neither part fills a list of candidates alone.
 //  3. The rank value is six times the share that a memory has of the attainable lexical
-//     score of the query, and 0.3 of each standard deviation by which its cosine exceeds the
-//     mean of the partition. So a good embedder leads where words find little, a weak one does
-//     no harm, and one with narrow cosines counts like any other. To the cosine come 0.4 of
+//     score of the query. Beside vectors the share counts by its square over 0.4. To it come 0.3
+//     of each standard deviation by which the cosine exceeds the mean of the memories in the
+//     script of the query. So a good embedder leads where words find little, a weak one does
+//     little harm, and one with narrow cosines counts like any other. To the cosine come 0.4 of
 //     the excess of the vectors before and after it in its session. A hit has a word of the
 //     query or a cosine above the usual one. The best TopK are the hits, or a pool of
 //     max(4·TopK, 60) that a [Reranker] orders anew. Ties go to the newer memory, then to the

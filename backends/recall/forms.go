@@ -35,6 +35,11 @@ var simplifiedForms = sync.OnceValue(func() []rune {
 	return table
 })
 
+// hasHan reports whether a text has Chinese characters.
+func hasHan(text string) bool {
+	return !isASCII(text) && strings.ContainsFunc(text, func(c rune) bool { return unicode.Is(unicode.Han, c) })
+}
+
 // simplified returns a text with simplified characters in place of traditional ones.
 func simplified(text string) string {
 	if isASCII(text) {

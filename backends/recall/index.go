@@ -62,6 +62,7 @@ type glance struct {
 	states   stating // states alone reads it
 	asks     asking
 	inferred bool // it holds as long as its sources do
+	han      bool // it has Chinese characters
 }
 
 func (r *Ranker) newIndex() *index {
@@ -131,7 +132,7 @@ func (x *index) put(d *doc) {
 		x.docs, x.glances = append(x.docs, doc{}), append(x.glances, glance{})
 	}
 	x.docs[slot], x.slots[m.ID] = *d, slot
-	x.glances[slot] = glance{until: math.MinInt64, asks: d.asks, inferred: m.Kind.Traits().Inferred}
+	x.glances[slot] = glance{until: math.MinInt64, asks: d.asks, inferred: m.Kind.Traits().Inferred, han: hasHan(m.Text)}
 	if d.active {
 		x.glances[slot].until = d.expires
 	}

@@ -39,6 +39,7 @@ type scratch struct {
 	spans   []span    // the times of the query that have memories
 	cosines []float64 // by slot, of the last search with a vector
 	scanned []int32   // slots of it
+	same    []int32   // the same in the script of the query
 
 	sessions, counts []float64 // by number
 	touched          []int32
@@ -206,6 +207,7 @@ type ranked struct {
 // How words and vectors make one order: see the package comment.
 const (
 	wordsWeight  = 6.0 // of the share of what the query could attain
+	clearly      = 0.4 // the share from which on words say more than that beside vectors, and below which less
 	vectorWeight = 0.3 // of a standard deviation of the cosine
 	aroundWeight = 0.4 // of what the vectors before and after a memory in its session have above the mean
 )
@@ -213,12 +215,14 @@ const (
 // fuse makes one order of the parts and offers it to best. Cosines may be higher by a doubt.
 func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) []ranked {
 	best.floor = math.Inf(-1)
-	consider := func(c *candidate, value float64) {
-		if value = f.weigh(c.doc.memory, value); c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(value) {
+	consider := func(c *candidate, words, vectors float64) {
+		factor := f.weigh(c.doc.memory, 1)
+		if c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(q.value(words, vectors, factor)) {
 			return
 		}
 		states := f.statingWeight(c)
-		if value = min(value, states*value); !best.admits(value) {
+		value := q.value(words, vectors, states*factor)
+		if !best.admits(value) {
 			return
 		}
 		if score := states * c.raise(c.shareOf(attainable), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
@@ -227,30 +231,41 @@ func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) [
 	}
 	beside := 2 * max(0, f.cosines.of(f.cosines.highest)) // at most
 	for _, slot := range f.slots {
-		value, cosine := 0.0, float64(noVector)
-		if words := f.s.values[slot]; words > 0 {
-			value = wordsValue(words+f.ofSession(slot), attainable)
+		words, vectors, cosine := 0.0, 0.0, float64(noVector)
+		if f.s.values[slot] > 0 {
+			words = share(f.s.values[slot]+f.ofSession(slot), attainable)
 		}
 		if q.vector != nil && f.s.cosines[slot] != noVector {
 			cosine = f.s.cosines[slot]
 			own := f.cosines.of(cosine)
-			if !best.admits(value + vectorWeight*(own+aroundWeight*beside)) {
+			if !best.admits(q.value(words, vectorWeight*(own+aroundWeight*beside), 1)) {
 				continue
 			}
 			at := &f.x.sessions.offsets[slot]
-			value += vectorWeight * (own + aroundWeight*(f.vectorAt(at.before)+f.vectorAt(at.after)))
+			vectors = vectorWeight * (own + aroundWeight*(f.vectorAt(at.before)+f.vectorAt(at.after)))
 		}
-		if best.admits(value) {
-			consider(&candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], cosine}, value)
+		if best.admits(q.value(words, vectors, 1)) {
+			consider(&candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], cosine}, words, vectors)
 		}
 	}
 	for i := range f.extra {
-		consider(&f.extra[i], wordsValue(f.extra[i].lexical, attainable))
+		consider(&f.extra[i], share(f.extra[i].lexical, attainable), 0)
 	}
 	return best.best()
 }
 
-func wordsValue(lexical, attainable float64) float64 { return wordsWeight * share(lexical, attainable) }
+// value makes one value of a share of words and of what vectors add, with a factor for both. Beside
+// vectors words count by the square of their share: a common word of the query says little.
+func (q *query) value(words, vectors, factor float64) float64 {
+	words *= factor
+	if vectors > 0 {
+		vectors *= factor
+	}
+	if q.vector != nil {
+		words *= words / clearly
+	}
+	return wordsWeight*words + vectors
+}
 
 // vectorAt returns how far a neighbour's cosine exceeds the mean.
 func (f *ranking) vectorAt(beside int32) float64 {
@@ -266,16 +281,36 @@ type standard struct{ mean, deviation, highest float64 }
 // of returns how many standard deviations a cosine lies above the mean.
 func (s standard) of(cosine float64) float64 { return (cosine - s.mean) / s.deviation }
 
+// pairs is how many pairs the eight unrelated sentences of a language have.
+const pairs = 28
+
+// scaled returns the candidates whose cosines make the scale: those in the script of the query,
+// where they are many. Texts of one language are nearer to each other than to those of another.
+func (f *ranking) scaled(q *query) []int32 {
+	same := f.s.same[:0]
+	for _, slot := range f.slots {
+		if f.s.cosines[slot] != noVector && f.x.glances[slot].han == q.han {
+			same = append(same, slot)
+		}
+	}
+	if f.s.same = same; len(same) < pairs {
+		return f.slots
+	}
+	return same
+}
+
 // standard takes the cosines of the candidates. A few candidates may all have high cosines, so the
 // cosines of the unrelated sentences' pairs count with them. Estimates spread more than exact
 // cosines; the sample says by how much.
 func (f *ranking) standard(q *query) standard {
-	const pairs = 28 // of eight sentences
 	usual, deviation := q.scale.usual, (q.scale.related-q.scale.usual)/3
 	n, sum, squares, highest := float64(pairs), pairs*usual, pairs*(usual*usual+deviation*deviation), 0.0
 	for _, slot := range f.slots {
+		highest = max(highest, f.s.cosines[slot])
+	}
+	for _, slot := range f.scaled(q) {
 		if c := f.s.cosines[slot]; c != noVector {
-			n, sum, squares, highest = n+1, sum+c, squares+c*c, max(highest, c)
+			n, sum, squares = n+1, sum+c, squares+c*c
 		}
 	}
 	each := (n - pairs) / max(1, f.cosines.sample.n)

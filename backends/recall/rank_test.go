@@ -175,7 +175,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		value, score := map[string]float64{}, map[string]float64{}
 		for _, m := range all {
 			s := over(lexical[m.ID], attainable)
-			v := 6 * s
+			v := 6 * s * s / 0.4
 			cos, ok := cosines[m.ID]
 			if ok {
 				v, s = v+0.3*(cos-sum/n)/deviation, s+(1-s)*cos/2
@@ -229,7 +229,7 @@ func TestFusionAndReranking(t *testing.T) {
 		}
 		return scores
 	}
-	t.Run("what both parts find comes first", func(t *testing.T) {
+	t.Run("words that say all lead, then comes what both parts find", func(t *testing.T) {
 		hits := search(t, greenTea(t), ann, backends.SearchRequest{Query: "green tea"})
 		// N = 4 texts of 2, 3, 2 and 1 terms; df(green) = 1, df(tea) = 2.
 		idf := func(n float64) float64 { return math.Log(1 + (100-n+0.5)/(n+0.5)) }
@@ -237,11 +237,11 @@ func TestFusionAndReranking(t *testing.T) {
 		weight := func(length float64) float64 { return 2.2 / (1 + 1.2*(0.6+0.4*length/2)) }
 		attainable := 2.2 * (green + tea)
 		both, words := tea*weight(2)/attainable, (green+tea)*weight(3)/attainable
-		require.Equal(t, []string{"both", "words", "near"}, ids(hits))
-		require.InDelta(t, both, hits[0].Parts.Lexical, 1e-9)
-		require.InDelta(t, 0.8, hits[0].Parts.Vector, 1e-6)
-		require.InDelta(t, both+(1-both)*0.8/2, hits[0].Score, 1e-6)
-		require.InDelta(t, words, hits[1].Score, 1e-6)
+		require.Equal(t, []string{"words", "both", "near"}, ids(hits))
+		require.InDelta(t, both, hits[1].Parts.Lexical, 1e-9)
+		require.InDelta(t, 0.8, hits[1].Parts.Vector, 1e-6)
+		require.InDelta(t, both+(1-both)*0.8/2, hits[1].Score, 1e-6)
+		require.InDelta(t, words, hits[0].Score, 1e-6)
 		require.InDelta(t, 0.4, hits[2].Score, 1e-6)
 	})
 	t.Run("the reranker orders the pool", func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestFusionAndReranking(t *testing.T) {
 		})
 		hits := search(t, r, ann, backends.SearchRequest{Query: "green tea", TopK: 1})
 		require.Equal(t, []string{"near"}, ids(hits), "the last of three comes first")
-		require.Equal(t, []string{"both", "words", "near"}, pool)
+		require.Equal(t, []string{"words", "both", "near"}, pool)
 		require.InDelta(t, 1, hits[0].Parts.Rerank, 0)
 		require.Less(t, hits[0].Score, 1.0, "the score stays on its scale")
 	})
@@ -268,7 +268,7 @@ func TestFusionAndReranking(t *testing.T) {
 			resp, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: "green tea", TopK: 2})
 			require.NoError(t, err)
 			require.Error(t, resp.Degraded)
-			require.Equal(t, []string{"both", "words"}, ids(resp.Hits))
+			require.Equal(t, []string{"words", "both"}, ids(resp.Hits))
 			require.Zero(t, resp.Hits[0].Parts.Rerank)
 		})
 	}

@@ -139,6 +139,7 @@ type query struct {
 	text      string
 	terms     []queryTerm
 	vector    []float32 // nil: lexical alone
+	han       bool      // it has Chinese characters
 	scale     scale
 	topK      int
 	threshold float64
@@ -191,7 +192,7 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 func (r *Ranker) read(q *query, text string) {
 	simple := simplified(text)
 	asked := idle.ReplaceAllString(simple, " ")
-	q.text, q.spans = text, r.spans(simple)
+	q.text, q.spans, q.han = text, r.spans(simple), hasHan(text)
 	if q.terms = r.terms(asked); len(q.terms) == 0 {
 		q.terms = r.terms(text)
 	}
