@@ -23,17 +23,6 @@ import (
 // paraphrase is a question and the fact that answers it.
 type paraphrase struct{ language, question, fact string }
 
-func readParaphrases(t *testing.T) (pairs []paraphrase, others []string) {
-	raw, err := os.ReadFile("testdata/paraphrases.tsv")
-	require.NoError(t, err)
-	for line := range strings.Lines(string(raw)) {
-		fields := strings.Split(strings.TrimSpace(line), "\t")
-		pairs = append(pairs, paraphrase{fields[0], fields[2], fields[3]})
-	}
-	raw, err = os.ReadFile("testdata/others.txt")
-	require.NoError(t, err)
-	return pairs, strings.Split(strings.TrimSpace(string(raw)), "\n")
-}
 
 // scripted returns an embedder that puts a question near the fact that answers it, as near as its
 // noise allows. All its texts share a direction, by which their cosines are narrow.
@@ -67,24 +56,21 @@ func drawn(text string) []float64 {
 	return v
 }
 
-// answered returns the percent of the questions whose fact is among the first 1, 5 and 10.
-func answered(pairs []paraphrase, rank func(question string) []string) (of [3]float64) {
-	for _, p := range pairs {
-		at := slices.Index(rank(p.question), p.fact)
-		for i, k := range []int{1, 5, 10} {
-			if at >= 0 && at < k {
-				of[i] += 100 / float64(len(pairs))
-			}
-		}
-	}
-	return of
-}
 
 // Words and vectors together find what the better of both finds, less two questions at most. A
 // question has no word of its fact, or half of them. An embedder that knows no meaning is asked
 // where words can answer.
 func TestTogetherFindsWhatTheBetterOneFinds(t *testing.T) {
-	pairs, others := readParaphrases(t)
+	var pairs []paraphrase
+	raw, err := os.ReadFile("testdata/paraphrases.tsv")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(raw)) {
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		pairs = append(pairs, paraphrase{fields[0], fields[2], fields[3]})
+	}
+	raw, err = os.ReadFile("testdata/others.txt")
+	require.NoError(t, err)
+	others := strings.Split(strings.TrimSpace(string(raw)), "\n")
 	var texts []string
 	for _, p := range pairs {
 		texts = append(texts, p.fact)
@@ -106,6 +92,17 @@ func TestTogetherFindsWhatTheBetterOneFinds(t *testing.T) {
 			return out
 		}
 	}
+	answered := func(pairs []paraphrase, rank func(question string) []string) (of [3]float64) { // percent of the questions whose fact is among the first 1, 5 and 10
+		for _, p := range pairs {
+			at := slices.Index(rank(p.question), p.fact)
+			for i, k := range []int{1, 5, 10} {
+				if at >= 0 && at < k {
+					of[i] += 100 / float64(len(pairs))
+				}
+			}
+		}
+		return of
+	}
 	words := open()
 	const slack = 4.0 // two of 52 questions
 	for name, e := range map[string]embedding.Embedder{
@@ -113,7 +110,28 @@ func TestTogetherFindsWhatTheBetterOneFinds(t *testing.T) {
 		"a bag of words": hashed(512), "random": &testkit.Embedder{Vector: drawn}, "all alike": &testkit.Embedder{Vector: func(string) []float64 { return []float64{1, 0} }},
 	} {
 		together := open(withEmbedder("m", e))
-		vectors := func(question string) []string { return nearest(t, e, texts, question) }
+		vectors := func(question string) []string {
+			raw, err := e.EmbedStrings(t.Context(), append([]string{question}, texts...))
+			require.NoError(t, err)
+			var vectors [][]float32
+			for _, v := range raw {
+				n, err := normalise(v)
+				require.NoError(t, err)
+				vectors = append(vectors, n)
+			}
+			order := make([]int, len(texts))
+			for i := range order {
+				order[i] = i
+			}
+			slices.SortStableFunc(order, func(a, b int) int {
+				return int(1e6 * (vek32.Dot(vectors[0], vectors[1+b]) - vek32.Dot(vectors[0], vectors[1+a])))
+			})
+			out := make([]string, 0, 10)
+			for _, i := range order[:10] {
+				out = append(out, texts[i])
+			}
+			return out
+		}
 		for _, language := range []string{"en", "zh"} {
 			for _, half := range []bool{false, true} {
 				if means := strings.Contains(name, "good") || strings.Contains(name, "fair"); !means && !half {
@@ -154,28 +172,4 @@ func halfOf(text string) (out string) {
 		}
 	}
 	return strings.TrimSpace(out)
-}
-
-// nearest orders texts by their cosines with a question.
-func nearest(t *testing.T, e embedding.Embedder, texts []string, question string) []string {
-	raw, err := e.EmbedStrings(t.Context(), append([]string{question}, texts...))
-	require.NoError(t, err)
-	var vectors [][]float32
-	for _, v := range raw {
-		n, err := normalise(v)
-		require.NoError(t, err)
-		vectors = append(vectors, n)
-	}
-	order := make([]int, len(texts))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return int(1e6 * (vek32.Dot(vectors[0], vectors[1+b]) - vek32.Dot(vectors[0], vectors[1+a])))
-	})
-	out := make([]string, 0, 10)
-	for _, i := range order[:10] {
-		out = append(out, texts[i])
-	}
-	return out
 }
