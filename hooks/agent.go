@@ -42,19 +42,17 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 }
 
 // beforeChatModel runs before every call of the model, under the lock of the agent's state (trap
-// T4). An error would fail the run (trap T19): it returns one only for a context that exceeds the
-// window.
-func (h *Hooks) beforeChatModel(ctx context.Context, s *adk.ChatModelAgentState) error {
-	var err error
-	s.Messages, err = h.prepare(detach(ctx), withoutBlankSystem(s.Messages), true)
-	if h.window == nil { // else it is written
-		h.guard(ctx, StageRecord, func() {
-			if h.find(s.Messages).asks() {
-				h.record(ctx, s.Messages, false, false)
-			}
-		})
+// T4), and has the open question signed. An error would fail the run (trap T19): it returns one
+// only for a context that exceeds the window.
+func (h *Hooks) beforeChatModel(ctx context.Context, messages []einox.Marked, sign func(question *einox.Marked)) ([]*schema.Message, error) {
+	t := h.find(h.prepare(detach(ctx), messages, true))
+	if t.asks() {
+		sign(&t.messages[t.user])
+		if h.window == nil { // else it is written
+			h.guard(ctx, StageRecord, func() { h.record(ctx, t.messages, false, false) })
+		}
 	}
-	return err
+	return h.fitting(ctx, t.messages)
 }
 
 // afterChatModel runs after every answer of the model. It leaves the length of the state as it is
@@ -76,19 +74,19 @@ func (h *Hooks) afterChatModel(ctx context.Context, s *adk.ChatModelAgentState) 
 			})
 			s.Messages, last = append(slices.Clone(s.Messages[:len(s.Messages)-1]), called), called
 		}
-		t := h.record(ctx, s.Messages, len(last.ToolCalls) == 0, false)
+		t := h.record(ctx, einox.Unfold(s.Messages), len(last.ToolCalls) == 0, false)
 		if t != nil && h.window != nil && systemAt(t.messages) >= 0 {
-			s.Messages = t.messages
+			s.Messages = einox.Encode(t.messages)
 		}
 	})
 	return nil
 }
 
-// prepare is on_reply before a call of a model: it recalls, or puts the note of a wrapped run back,
-// and fits the window. With keep set, it first writes the turn so far, so that the log gets the
-// originals before this or another middleware replaces them. keep is right where the returned
-// messages are the ones to be recorded.
-func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, keep bool) ([]*schema.Message, error) {
+// prepare is on_reply before a call of a model: it recalls, or puts the note of a wrapped run back.
+// With keep set, it then writes the turn so far, so that the log gets the originals before this or
+// another middleware replaces them. keep is right where the returned messages are the ones to be
+// recorded.
+func (h *Hooks) prepare(ctx context.Context, messages []einox.Marked, keep bool) []einox.Marked {
 	out := messages
 	h.guard(ctx, StageSearch, func() {
 		if r := running(ctx, h); r != nil && !nested(ctx) {
@@ -100,22 +98,21 @@ func (h *Hooks) prepare(ctx context.Context, messages []*schema.Message, keep bo
 			h.record(ctx, out, false, false)
 		}
 	})
-	return h.fitting(ctx, out)
+	return out
 }
 
 // restoreNote puts the note of a wrapped run back where it vanished: a sub-agent builds its own
 // messages, a summary replaced the history. A resumed run searches again.
-func (h *Hooks) restoreNote(ctx context.Context, r *run, messages []*schema.Message) []*schema.Message {
+func (h *Hooks) restoreNote(ctx context.Context, r *run, messages []einox.Marked) []einox.Marked {
 	r.offerScope(ctx)
-	messages = einox.Unfold(messages)
 	user := lastUser(messages)
 	if user < 0 || h.hasNote(messages) {
 		return messages
 	}
 	if r.turn.note != nil {
-		return slices.Insert(slices.Clone(messages), h.noteAt(user), r.turn.note)
+		return slices.Insert(slices.Clone(messages), h.noteAt(user), *r.turn.note)
 	}
-	if _, found := einox.SearchOf(messages[user], h.cfg.NoteName); found {
+	if messages[user].Found[h.cfg.NoteName] {
 		return h.recall(ctx, messages, false).messages
 	}
 	return messages

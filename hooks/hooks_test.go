@@ -199,7 +199,7 @@ func (m *memory) next() []string {
 	in, err := reader.Prepare(context.Background(), testkit.Say("next?"))
 	require.NoError(m.t, err)
 	require.NoError(m.t, transcript.Check(in))
-	in = einox.Unfold(in)
+	in = einox.Encode(einox.Unfold(in))
 	require.Equal(m.t, "next?", in[len(in)-1].Content)
 	return testkit.Shown(in[:len(in)-1])
 }

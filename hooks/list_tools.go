@@ -13,7 +13,6 @@ import (
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
@@ -73,29 +72,27 @@ func (h *Hooks) attach() func(context.Context, *adk.ChatModelAgentState) error {
 			return fmt.Errorf("memory: %w: the agent lists one memory middleware twice: list it once", backends.ErrInvalid)
 		}
 		call := fmt.Sprintf("%p ", s)
-		if t := h.find(s.Messages); t.asks() && !nested(ctx) {
-			if err := others(t.messages[t.user], names, call, entry); err != nil {
+		messages := einox.Unfold(withoutBlankSystem(s.Messages))
+		if t := h.find(messages); t.asks() && !nested(ctx) {
+			if err := others(t.messages[t.user].Mark, names, call, entry); err != nil {
 				return err
 			}
 		}
-		if err := h.beforeChatModel(ctx, s); err != nil {
-			return err
-		}
-		if t := h.find(s.Messages); t.asks() {
+		var err error
+		s.Messages, err = h.beforeChatModel(ctx, messages, func(question *einox.Marked) {
 			for _, name := range names {
-				t.messages[t.user] = einox.MarkOwner(t.messages[t.user], name, call+entry)
+				question.Owner = einox.With(question.Owner, name, call+entry)
 			}
-			s.Messages = einox.Fold(t.messages)
-		}
-		return nil
+		})
+		return err
 	}
 }
 
 // others returns an error if a question was signed for one of the names, in the same call of
 // a model, by another entry.
-func others(question *schema.Message, names []string, call, entry string) error {
+func others(question einox.Mark, names []string, call, entry string) error {
 	for _, name := range names {
-		if by, ok := strings.CutPrefix(einox.OwnerOf(question, name), call); ok && by != entry {
+		if by, ok := strings.CutPrefix(question.Owner[name], call); ok && by != entry {
 			return fmt.Errorf("memory: %w: the agent has two memory middlewares with %s: list one middleware once; make one memory of two backends with backends.Join; or give one of them names of its own by Config.ToolNames and Config.NoteName", backends.ErrInvalid, name)
 		}
 	}

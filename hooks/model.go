@@ -53,7 +53,7 @@ func (h *Hooks) ModelWrapper() func(m model.BaseChatModel, tools []*schema.ToolI
 // around returns the wrapping of a model's calls, for a model of this process.
 func (h *Hooks) around(model string) *einox.Around {
 	return &einox.Around{Name: "Remembering", Call: func(ctx context.Context, c *einox.ModelCall) (_ *einox.ModelAnswer, err error) {
-		if c.Messages, err = h.fitting(ctx, c.Messages); err != nil {
+		if c.Messages, err = h.fitting(ctx, einox.Unfold(c.Messages)); err != nil {
 			return nil, err
 		}
 		return h.callModel(ctx, c, model)

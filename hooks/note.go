@@ -56,15 +56,13 @@ func (h *Hooks) takesIDs() bool {
 }
 
 // message returns the message that carries a note, or nil for an empty note.
-func (h *Hooks) message(n Note) *schema.Message {
+func (h *Hooks) message(n Note) *einox.Marked {
 	if n.Text == "" {
 		return nil
 	}
-	m := &schema.Message{Role: schema.User, Name: h.cfg.NoteName, Content: n.Text}
-	einox.MarkNote(m)
+	m := &einox.Marked{Message: &schema.Message{Role: schema.User, Name: h.cfg.NoteName, Content: n.Text}, Mark: einox.Mark{Kind: einox.Note}}
 	if own := h.cfg.Note; own != nil {
-		m.Role = cmp.Or(own.Role, m.Role)
-		return einox.MarkApart(m)
+		m.Role, m.Apart = cmp.Or(own.Role, m.Role), true
 	}
 	return m
 }
@@ -79,10 +77,10 @@ func (h *Hooks) noteAt(user int) int {
 
 // ownsNote reports whether m is a note of this memory; another memory of the same
 // agent has another name.
-func (h *Hooks) ownsNote(m *schema.Message) bool {
-	return einox.IsRecalled(m) && m.Name == h.cfg.NoteName
+func (h *Hooks) ownsNote(m einox.Marked) bool {
+	return m.Kind == einox.Note && m.Name == h.cfg.NoteName
 }
 
-func (h *Hooks) hasNote(messages []*schema.Message) bool {
+func (h *Hooks) hasNote(messages []einox.Marked) bool {
 	return slices.ContainsFunc(messages, h.ownsNote)
 }

@@ -54,7 +54,7 @@ func TestTheNoteAsAMessageOfItsOwn(t *testing.T) {
 			for _, call := range chat.Sent() {
 				var asked []string
 				for _, msg := range call {
-					if einox.IsRecalled(msg) || msg.Role == schema.User {
+					if einox.MarkOf(msg).Kind == einox.Note || msg.Role == schema.User {
 						asked = append(asked, strings.TrimSpace(string(msg.Role)+" "+msg.Name))
 					}
 				}

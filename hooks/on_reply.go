@@ -30,7 +30,7 @@ import (
 //
 // The turn has an empty id, and the given messages, if the messages ask nothing or the scope is
 // missing.
-func (h *Hooks) recall(ctx context.Context, messages []*schema.Message, fresh bool) *turn {
+func (h *Hooks) recall(ctx context.Context, messages []einox.Marked, fresh bool) *turn {
 	none := &turn{messages: messages, user: -1}
 	if !h.plan.Search && !h.records() && h.window == nil {
 		return none
@@ -49,14 +49,13 @@ func (h *Hooks) recall(ctx context.Context, messages []*schema.Message, fresh bo
 	if fresh {
 		own = "" // a note of an earlier run with these messages is stale, too
 	}
-	t.dropNotes(func(m *schema.Message) bool { return h.ownsNote(m) && (own == "" || einox.TurnOf(m) != own) })
-	t.messages = h.withhold(ctx, t.messages)
+	t.dropNotes(func(m einox.Marked) bool { return h.ownsNote(m) && (own == "" || m.Turn != own) })
+	h.withhold(ctx, t.messages)
 	if fresh {
 		t.begin(h.cfg.IDs())
-		t.life = ""
-		begun := h.beginLife(ctx, scope)
+		begun := h.beginEpoch(ctx, scope)
 		defer func() {
-			t.life = begun()
+			t.epoch = begun()
 			t.stamp(h.window != nil)
 		}()
 	}
@@ -76,25 +75,26 @@ func (h *Hooks) inject(ctx context.Context, t *turn) {
 	if t.user < 0 || h.hasNote(t.messages) {
 		return
 	}
-	searched, found := einox.SearchOf(t.messages[t.user], h.cfg.NoteName)
+	found, searched := t.messages[t.user].Found[h.cfg.NoteName]
 	query := t.query()
 	if searched && !found || query == "" {
 		return
 	}
 	note := h.search(ctx, t.scope, query, t)
 	if t.id != "" { // else each call stands alone
-		t.messages[t.user] = einox.MarkSearch(t.messages[t.user], h.cfg.NoteName, note != nil)
+		user := &t.messages[t.user]
+		user.Found = einox.With(user.Found, h.cfg.NoteName, note != nil)
 	}
 	if note != nil {
-		t.note = einox.MarkTurn(note, t.id)
-		t.insert(h.noteAt(t.user), t.note) // the messages before it stay cacheable
+		t.note, note.Turn = note, t.id
+		t.insert(h.noteAt(t.user), *note) // the messages before it stay cacheable
 	}
 }
 
 // search returns the note for the user's words in a turn, or nil. It takes at most
 // Config.SearchTimeout, even with a backend that ignores its context. A failure is reported, and
 // gives nil.
-func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *turn) *schema.Message {
+func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *turn) *einox.Marked {
 	if err := h.hangs(); err != nil {
 		h.report(ctx, StageSearch, fmt.Errorf("search for the reply: %w", err))
 		return nil
@@ -250,7 +250,7 @@ func (h *Hooks) within(ctx context.Context) (context.Context, context.CancelFunc
 // that the model starts at once. A finished turn is written as a whole: message ids make the repeat
 // harmless, and the repeat repairs a write that was lost on the way. With adopt set, messages that
 // Prepare never saw are a turn as well, and the originals replace their placeholders.
-func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, adopt bool) *turn {
+func (h *Hooks) record(ctx context.Context, messages []einox.Marked, done, adopt bool) *turn {
 	if !h.records() || nested(ctx) || running(ctx, h) != nil {
 		return nil
 	}
@@ -261,17 +261,17 @@ func (h *Hooks) record(ctx context.Context, messages []*schema.Message, done, ad
 		}
 		t.id = h.cfg.IDs()
 	}
-	t.messages = h.withhold(ctx, t.messages)
+	h.withhold(ctx, t.messages)
 	var err error
 	if t.scope, err = h.ResolveScope(ctx); err != nil {
 		h.report(ctx, StageScope, err)
 		return nil
 	}
-	if t.life == "" {
-		t.life = h.beginLife(ctx, t.scope)()
+	if t.epoch == "" {
+		t.epoch = h.beginEpoch(ctx, t.scope)()
 	}
 	t.stamp(h.window != nil)
-	ctx = t.alive(ctx)
+	ctx = t.inEpoch(ctx)
 	parts := t.parts()
 	if adopt {
 		parts = h.restored(ctx, t).parts()
@@ -303,7 +303,7 @@ func (h *Hooks) offer(ctx context.Context, t *working.Turn) error {
 
 // turnPart returns a part of a turn in the form that the log takes.
 func (h *Hooks) turnPart(t *turn, p part, done bool) *working.Turn {
-	return &working.Turn{Scope: t.scope, ID: t.id, First: p.first, Messages: h.spoken(p.messages), Time: h.cfg.Clock(), Done: done}
+	return &working.Turn{Scope: t.scope, ID: t.id, First: p.offset, Messages: h.spoken(p.messages), Time: h.cfg.Clock(), Done: done}
 }
 
 // writeTimeout bounds a write that outlives the cancellation of its run.

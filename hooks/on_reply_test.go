@@ -34,7 +34,7 @@ func (m *memory) prepare(in []*schema.Message) []*schema.Message {
 	m.t.Helper()
 	out, err := m.Prepare(m.t.Context(), in)
 	require.NoError(m.t, err)
-	return einox.Unfold(out)
+	return einox.Encode(einox.Unfold(out))
 }
 
 func calling(id string) *schema.Message {
@@ -298,7 +298,7 @@ func TestMessageModifierShowsTheNoteAtEveryCall(t *testing.T) {
 	m.fine()
 
 	modify, in := m.MessageModifier(nil), testkit.Say("any news")
-	require.Equal(t, 1, testkit.Notes(einox.Unfold(modify(t.Context(), modify(t.Context(), in)))))
+	require.Equal(t, 1, testkit.Notes(einox.Encode(einox.Unfold(modify(t.Context(), modify(t.Context(), in))))))
 	require.Equal(t, testkit.Say("any news"), in)
 	m.backend.OnSearch = func(context.Context, *backends.SearchRequest) (*backends.SearchResponse, error) { panic("down") }
 	for _, in := range [][]*schema.Message{testkit.Say("any news"), testkit.Say(" "), nil} {
@@ -375,7 +375,7 @@ func noteOf(t testing.TB, question string, change func(*setup), memories ...back
 	for _, mem := range memories {
 		m.backend.Found = append(m.backend.Found, backends.Hit{Memory: mem})
 	}
-	for _, msg := range einox.Unfold(m.MessageModifier(nil)(t.Context(), testkit.Say(question))) {
+	for _, msg := range einox.Encode(einox.Unfold(m.MessageModifier(nil)(t.Context(), testkit.Say(question)))) {
 		if einox.IsNote(msg) {
 			return msg
 		}
@@ -442,7 +442,7 @@ func TestThePositionOfTheNote(t *testing.T) {
 	out, err := m.Prepare(t.Context(), in)
 	require.NoError(t, err)
 	require.Len(t, out, len(in), "inside the user's message")
-	for i, msg := range einox.Unfold(out) {
+	for i, msg := range einox.Encode(einox.Unfold(out)) {
 		require.Equal(t, i == 3, einox.IsNote(msg), i)
 	}
 	again, err := m.Prepare(t.Context(), out)

@@ -78,7 +78,7 @@ func wasPrinted(m *schema.Message) bool {
 
 // tookPrinted reports whether the turn that messages end with has calls that were printed.
 func tookPrinted(messages []*schema.Message) bool {
-	return slices.ContainsFunc(messages[max(0, lastUser(messages)):], func(m *schema.Message) bool {
+	return slices.ContainsFunc(messages[max(0, lastUser(einox.Decode(messages))):], func(m *schema.Message) bool {
 		return m != nil && strings.HasPrefix(m.ToolCallID, printedID)
 	})
 }

@@ -4,6 +4,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -25,28 +26,21 @@ func Private(m *schema.Message) *schema.Message {
 	if m == nil {
 		return nil
 	}
-	return einox.MarkPrivate(m)
+	k := einox.MarkOf(m)
+	k.Private = einox.Private
+	return k.On(m)
 }
 
-// withhold returns messages with the private ones marked. A message is private if Config.Learn or
+// withhold marks the private ones of messages. A message is private if Config.Learn or
 // the user asks to leave it out, if it answers a private one in the same turn, or if it is said
-// under [backends.Incognito]. It returns messages itself if they all stay as they are.
-func (h *Hooks) withhold(ctx context.Context, messages []*schema.Message) []*schema.Message {
-	out := messages
-	mark := func(i int, how func(*schema.Message) *schema.Message) {
-		if einox.IsPrivate(out[i]) {
-			return
-		}
-		if &out[0] == &messages[0] {
-			out = slices.Clone(messages)
-		}
-		out[i] = how(out[i])
-	}
+// under [backends.Incognito].
+func (h *Hooks) withhold(ctx context.Context, messages []einox.Marked) {
+	mark := func(i int, how einox.Privacy) { messages[i].Private = cmp.Or(messages[i].Private, how) }
 	var before, round []int // the indexes of the messages of the round before, and of this one
 	hidden := false
 	for i, m := range messages {
 		if !said(m) {
-			hidden = hidden || m != nil && m.Role == schema.System && einox.IsPrivate(m) // see turn.stamp
+			hidden = hidden || m.Message != nil && m.Role == schema.System && m.Private != "" // see turn.stamp
 			continue
 		}
 		if opens(messages, round, m) {
@@ -54,48 +48,47 @@ func (h *Hooks) withhold(ctx context.Context, messages []*schema.Message) []*sch
 		}
 		wish := speech.NoWish
 		if m.Role == schema.User {
-			wish = speech.WishOf(einox.Text(m))
+			wish = speech.WishOf(einox.Text(m.Message))
 		}
 		switch {
 		case wish == speech.ForgetThat:
-			that, how := round, einox.MarkPrivate
+			that, how := round, einox.Private
 			if len(round) == 0 {
-				that, how = before, einox.MarkPrivateBefore
+				that, how = before, einox.Before
 			}
 			for _, j := range that {
-				mark(j, einox.MarkPrivate)
+				mark(j, einox.Private)
 			}
 			mark(i, how)
 		case wish == speech.ForgetThis, hidden && m.Role != schema.User, !h.learns(ctx, m):
-			mark(i, einox.MarkPrivate)
+			mark(i, einox.Private)
 		}
-		hidden = hidden || einox.IsPrivate(out[i])
+		hidden = hidden || messages[i].Private != ""
 		round = append(round, i)
 	}
-	return out
 }
 
 // opens reports whether m begins a round behind the messages in these places.
-func opens(messages []*schema.Message, round []int, m *schema.Message) bool {
+func opens(messages []einox.Marked, round []int, m einox.Marked) bool {
 	if len(round) == 0 || m.Role != schema.User {
 		return false
 	}
 	last := messages[round[len(round)-1]]
-	return last.Role != schema.User && (einox.TurnOf(m) == "" || einox.TurnOf(m) != einox.TurnOf(last))
+	return last.Role != schema.User && (m.Turn == "" || m.Turn != last.Turn)
 }
 
 // learns reports whether a message may be remembered. Messages of the log were decided before. A
 // panic of Config.Learn makes the message private.
-func (h *Hooks) learns(ctx context.Context, m *schema.Message) (ok bool) {
+func (h *Hooks) learns(ctx context.Context, m einox.Marked) (ok bool) {
 	switch {
-	case einox.SeqOf(m) > 0:
+	case m.Seq > 0:
 		return true
 	case backends.IsIncognito(ctx):
 		return false
 	case h.cfg.Learn == nil:
 		return true
 	}
-	h.guard(ctx, StageRecord, func() { ok = h.cfg.Learn(ctx, m) })
+	h.guard(ctx, StageRecord, func() { ok = h.cfg.Learn(ctx, m.Message) })
 	return ok
 }
 
@@ -104,7 +97,7 @@ func (h *Hooks) TurnID(ctx context.Context) string {
 	if r := running(ctx, h); r != nil {
 		return r.turn.id
 	}
-	return h.find(adkx.Messages(ctx)).id
+	return h.find(einox.Unfold(adkx.Messages(ctx))).id
 }
 
 // IsPrivate reports whether the writes of a tool that is called under ctx are private. They are
@@ -114,12 +107,12 @@ func (h *Hooks) IsPrivate(ctx context.Context) bool {
 	if backends.IsIncognito(ctx) {
 		return true
 	}
-	if r := running(ctx, h); r != nil && slices.ContainsFunc(r.turn.said, einox.IsPrivate) {
+	if r := running(ctx, h); r != nil && slices.ContainsFunc(r.turn.said, func(m einox.Marked) bool { return m.Private != "" }) {
 		return true
 	}
-	messages := adkx.Messages(ctx)
+	messages := einox.Unfold(adkx.Messages(ctx))
 	user := lastUser(messages)
-	return user >= 0 && slices.ContainsFunc(messages[turnStart(messages, user):], func(m *schema.Message) bool {
-		return m != nil && m.Role != schema.Assistant && einox.IsPrivate(m)
+	return user >= 0 && slices.ContainsFunc(messages[turnStart(messages, user):], func(m einox.Marked) bool {
+		return m.Message != nil && m.Role != schema.Assistant && m.Private != ""
 	})
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
 )
@@ -27,12 +25,12 @@ func (h *Hooks) ask(ctx context.Context, c *einox.ModelCall, model string) (*ein
 	}
 	refused, tools := fault.Refused(err)
 	offers := slices.ContainsFunc(c.Offered(), h.isOwn)
-	if !refused || !offers && !slices.ContainsFunc(einox.Unfold(c.Messages), added) {
+	if !refused || !offers && !slices.ContainsFunc(einox.Unfold(c.Messages), einox.Marked.Added) {
 		return nil, err
 	}
 	less, what := h.withoutTools(c), "memory's tools: it is offered them no more"
 	if !tools || !offers {
-		less.Messages = einox.Fold(slices.DeleteFunc(slices.Clone(einox.Unfold(less.Messages)), added))
+		less.Messages = einox.Fold(slices.DeleteFunc(einox.Unfold(less.Messages), einox.Marked.Added))
 		tools, what = false, "what memory added"
 	}
 	again, failed := less.Ask(ctx)
@@ -47,6 +45,3 @@ func (h *Hooks) ask(ctx context.Context, c *einox.ModelCall, model string) (*ein
 	h.report(ctx, StageReply, fmt.Errorf("the model refused a request, and took it without %s: %w", what, fault.Quiet(err)))
 	return again, nil
 }
-
-// added reports whether a message is a note or the core blocks of a memory.
-func added(m *schema.Message) bool { return einox.IsRecalled(m) || einox.IsCore(m) }

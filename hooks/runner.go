@@ -15,6 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/einox/adkx"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -41,15 +42,15 @@ func (h *Hooks) WrapRunner(r *adk.Runner) *Runner { return &Runner{hooks: h, inn
 func (r *Runner) Run(ctx context.Context, messages []adk.Message, opts ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
 	h := r.hooks
 	ctx = h.withOptions(ctx, opts)
-	current := &run{hooks: h, turn: &turn{messages: messages}, checkpoint: func() string { return adkx.CheckpointID(ctx, opts) }}
-	h.guard(ctx, StageSearch, func() { current.turn = h.recall(ctx, messages, true) })
+	current := &run{hooks: h, turn: &turn{messages: einox.Unfold(messages)}, checkpoint: func() string { return adkx.CheckpointID(ctx, opts) }}
+	h.guard(ctx, StageSearch, func() { current.turn = h.recall(ctx, current.turn.messages, true) })
 	t := current.turn
 	recorded := t.id != "" && h.records() && !nested(ctx)
-	ctx = t.alive(ctx)
+	ctx = t.inEpoch(ctx)
 	input, err := h.fit(ctx, t.scope, t.messages)
 	if err != nil {
 		if recorded { // the user said it all the same
-			h.write(ctx, h.turnPart(t, part{messages: t.said}, false))
+			h.write(ctx, h.turnPart(t, part{messages: einox.Encode(t.said)}, false))
 		}
 		events, gen := adk.NewAsyncIteratorPair[*adk.AgentEvent]()
 		gen.Send(&adk.AgentEvent{Err: err})
@@ -107,13 +108,13 @@ type run struct {
 	mu sync.Mutex // guards turn.scope
 
 	outputs     []*output
-	streams     sync.WaitGroup    // the streams under way
-	reading     atomic.Int64      // the number of them
-	judged      int               // the number of outputs that progress has judged,
-	answers     []*schema.Message // the ones among them that belong to the turn,
-	written     int               // and the number of messages that the log has
-	away        bool              // a write found the store away: the rest of the run queues its writes
-	failed      bool              // the run reported an error
+	streams     sync.WaitGroup // the streams under way
+	reading     atomic.Int64   // the number of them
+	judged      int            // the number of outputs that progress has judged,
+	answers     []einox.Marked // the ones among them that belong to the turn,
+	written     int            // and the number of messages that the log has
+	away        bool           // a write found the store away: the rest of the run queues its writes
+	failed      bool           // the run reported an error
 	interrupted bool
 	saved       int           // the number of outputs that the turn was saved with, plus one
 	open        *working.Turn // the turn as it was when the run began; nil until finish needs it
@@ -210,16 +211,13 @@ func (r *run) progress(ctx context.Context) {
 	if h.window == nil || r.resumed || r.saved > 0 || r.reading.Load() > 0 {
 		return
 	}
-	for ; r.judged < len(r.outputs); r.judged++ {
-		if ofTurn(r.outputs, r.judged) {
-			r.answers = append(r.answers, r.outputs[r.judged].message)
-		}
-	}
-	said := h.withhold(ctx, slices.Concat(r.turn.said, r.answers))
+	r.answers, r.judged = append(r.answers, answers(r.outputs, r.judged)...), len(r.outputs)
+	said := slices.Concat(r.turn.said, r.answers)
+	h.withhold(ctx, said)
 	if len(said) <= r.written {
 		return
 	}
-	t := h.turnPart(r.turn, part{first: r.written, messages: said[r.written:]}, false)
+	t := h.turnPart(r.turn, part{offset: r.written, messages: einox.Encode(said[r.written:])}, false)
 	if !r.away {
 		r.away, r.written = h.write(ctx, t), len(said)
 		return
@@ -244,13 +242,9 @@ func (r *run) finish(ctx context.Context) {
 	r.saved = len(r.outputs) + 1
 	t := *r.open
 	t.Time = r.hooks.cfg.Clock()
-	t.Messages = slices.Clone(t.Messages)
-	for i := range r.outputs {
-		if ofTurn(r.outputs, i) {
-			t.Messages = append(t.Messages, r.outputs[i].message)
-		}
-	}
-	t.Messages = r.hooks.withhold(ctx, t.Messages)
+	said := append(einox.Decode(t.Messages), answers(r.outputs, 0)...)
+	r.hooks.withhold(ctx, said)
+	t.Messages = einox.Encode(said)
 	t.Done = !r.failed && !r.interrupted
 	if len(t.Messages) == 0 {
 		return
@@ -266,7 +260,7 @@ func (r *run) finish(ctx context.Context) {
 func (r *run) begun(ctx context.Context) *working.Turn {
 	h, scope, id := r.hooks, r.scope(), r.checkpoint
 	if !r.resumed {
-		return h.turnPart(r.turn, part{messages: r.turn.said}, false)
+		return h.turnPart(r.turn, part{messages: einox.Encode(r.turn.said)}, false)
 	}
 	if scope.IsZero() {
 		_, err := h.ResolveScope(ctx)
@@ -303,11 +297,16 @@ func (r *run) suspend(ctx context.Context, t *working.Turn) {
 	}
 }
 
-// ofTurn reports whether an output belongs to the turn: the words of the tree's agents and the
-// results of their tools do; agents inside tools and transfers do not.
-func ofTurn(outputs []*output, i int) bool {
-	m := outputs[i].message
-	return m != nil && said(m) && m.Role != schema.User && !isTransfer(m) && !insideTool(outputs, i)
+// answers returns the outputs that belong to the turn, from an index on: the words of the tree's
+// agents and the results of their tools do; agents inside tools and transfers do not.
+func answers(outputs []*output, from int) (out []einox.Marked) {
+	for i := from; i < len(outputs); i++ {
+		m := einox.DecodeOne(outputs[i].message)
+		if said(m) && m.Role != schema.User && !isTransfer(m.Message) && !insideTool(outputs, i) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // isTransfer reports whether m only hands the conversation over to another agent.

@@ -14,6 +14,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -127,7 +128,7 @@ func (c *call) end(ctx context.Context, err error) {
 	if err != nil {
 		c.call.Error = strings.ToValidUTF8(err.Error(), "\uFFFD")
 	}
-	if !h.learns(ctx, schema.ToolMessage(c.call.Result, c.id, schema.WithToolName(c.call.Tool))) {
+	if !h.learns(ctx, einox.Marked{Message: schema.ToolMessage(c.call.Result, c.id, schema.WithToolName(c.call.Tool))}) {
 		return
 	}
 	h.guard(ctx, StageRecord, func() {

@@ -19,15 +19,15 @@ import (
 // user messages behind the last answer on. It travels with a wrapped run. Elsewhere [Hooks.find]
 // finds it again from the marks on the messages, which survive a checkpoint.
 type turn struct {
-	id       string            // "" if the messages ask nothing
-	scope    backends.Scope    // the scope whose memory it uses
-	messages []*schema.Message // the context; the slice is the turn's own, a message is copied before it is marked
-	start    int               // the index in messages where the turn starts
-	user     int               // the index of its user's last message; -1 if another middleware replaced that by a summary
-	counted  int               // the place of its last message that has one, -1 if all lack one
-	said     []*schema.Message // its user's messages until it began, unmarked
-	life     string            // the life in which it began, see life.go
-	note     *schema.Message   // the note, as models read it; nil if the search found nothing
+	id       string         // "" if the messages ask nothing
+	scope    backends.Scope // the scope whose memory it uses
+	messages []einox.Marked // the context; the slice is the turn's own
+	start    int            // the index in messages where the turn starts
+	user     int            // the index of its user's last message; -1 if another middleware replaced that by a summary
+	last     int            // the number of its last message that has one, 0 if all lack one
+	said     []einox.Marked // its user's messages until it began, unmarked
+	epoch    string         // the epoch in which it began, see epoch.go
+	note     *einox.Marked  // the note, as models read it; nil if the search found nothing
 }
 
 // find returns the turn that messages end with. Its id is empty if no message carries one: the turn
@@ -36,17 +36,14 @@ type turn struct {
 // Another middleware may replace a whole turn by a summary, the user's message and its marks with
 // it. The system message survives that. With a window it carries the turn's id and its count, so
 // that later messages join their turn.
-func (h *Hooks) find(messages []*schema.Message) *turn {
-	messages = einox.Unfold(messages)
-	t := &turn{messages: slices.Clone(messages), user: lastUser(messages), counted: -1}
+func (h *Hooks) find(messages []einox.Marked) *turn {
+	t := &turn{messages: slices.Clone(messages), user: lastUser(messages)}
 	if t.user >= 0 {
-		t.id, t.start = einox.TurnOf(messages[t.user]), turnStart(messages, t.user)
-		t.life = einox.LifeOf(messages[t.user])
+		t.id, t.epoch, t.start = messages[t.user].Turn, messages[t.user].Epoch, turnStart(messages, t.user)
 	}
 	if at := systemAt(messages); t.id == "" && h.window != nil && at >= 0 && !t.asks() {
-		id := einox.TurnOf(messages[at])
-		if counted, ok := placeIn(messages[at], id); ok && id != "" {
-			t.id, t.counted, t.start, t.user, t.life = id, counted, 0, -1, einox.LifeOf(messages[at])
+		if m := messages[at]; m.Turn != "" && m.Nth > 0 {
+			t.id, t.epoch, t.last, t.start, t.user = m.Turn, m.Epoch, m.Nth, 0, -1
 		}
 	}
 	return t
@@ -54,13 +51,13 @@ func (h *Hooks) find(messages []*schema.Message) *turn {
 
 // asks reports whether the turn ends with words of its user.
 func (t *turn) asks() bool {
-	return t.user >= 0 && !slices.ContainsFunc(t.messages[t.user+1:], func(m *schema.Message) bool {
+	return t.user >= 0 && !slices.ContainsFunc(t.messages[t.user+1:], func(m einox.Marked) bool {
 		return said(m) && m.Role != schema.User
 	})
 }
 
 // dropNotes removes the messages that stale reports; they lie outside the turn's own words.
-func (t *turn) dropNotes(stale func(m *schema.Message) bool) {
+func (t *turn) dropNotes(stale func(m einox.Marked) bool) {
 	t.messages = slices.DeleteFunc(t.messages, stale)
 	if t.user >= 0 {
 		t.user = lastUser(t.messages)
@@ -68,58 +65,60 @@ func (t *turn) dropNotes(stale func(m *schema.Message) bool) {
 	}
 }
 
-// begin makes it a new turn: marks of an earlier run with the same messages go.
+// begin makes it a new turn: marks of an earlier run with the same messages go, except privacy.
 func (t *turn) begin(id string) {
-	t.id = id
+	t.id, t.epoch = id, ""
 	for i, m := range t.messages[t.start:] {
 		if said(m) {
-			t.messages[t.start+i] = einox.Unmark(m)
-			t.said = append(t.said, t.messages[t.start+i])
+			m.Mark = einox.Mark{Private: m.Private}
+			t.messages[t.start+i] = m
+			t.said = append(t.said, m)
 		}
 	}
 }
 
-// stamp gives each message of the turn the turn's id and its place in it, unless it has them. Once
+// stamp gives each message of the turn the turn's id and its number in it, unless it has them. Once
 // a summary replaced the beginning, a later user message is the summary's, and stays unstamped.
 // With carry the system message carries the turn, and whether a part of it is private.
 func (t *turn) stamp(carry bool) {
-	next := t.counted + 1
+	private := false
 	for i := t.start; i < len(t.messages); i++ {
-		m := t.messages[i]
-		switch at, ok := placeIn(m, t.id); {
-		case !said(m):
-		case ok:
-			next = max(next, at+1)
-		case t.user < 0 && (m.Role == schema.User || einox.TurnOf(m) != ""):
+		m := &t.messages[i]
+		private = private || m.Private != ""
+		switch {
+		case !said(*m):
+		case t.numbers(m):
+			t.last = max(t.last, m.Nth)
+		case t.user < 0 && (m.Role == schema.User || m.Turn != ""):
 		default:
-			t.messages[i] = einox.MarkIndex(einox.MarkTurn(m, t.id), next)
-			next++
+			t.last++
+			m.Turn, m.Nth = t.id, t.last
 		}
 	}
-	t.counted = next - 1
-	t.carryLife(t.user)
+	if t.user >= 0 && t.epoch != "" {
+		t.messages[t.user].Epoch = t.epoch
+	}
 	at := systemAt(t.messages)
 	if !carry || at < 0 {
 		return
 	}
-	if counted, ok := placeIn(t.messages[at], t.id); !ok || counted < t.counted {
-		t.messages[at] = einox.MarkIndex(einox.MarkTurn(t.messages[at], t.id), t.counted)
-		if slices.ContainsFunc(t.messages[t.start:], einox.IsPrivate) { // its next words stay private
-			t.messages[at] = einox.MarkPrivate(t.messages[at])
+	m := &t.messages[at]
+	if !t.numbers(m) || m.Nth < t.last {
+		m.Turn, m.Nth = t.id, t.last
+		if private && m.Private == "" { // its next words stay private
+			m.Private = einox.Private
 		}
 	}
-	t.carryLife(at)
-}
-
-// carryLife marks a message with the life of the turn; messages of the first life go unmarked.
-func (t *turn) carryLife(at int) {
-	if at >= 0 && t.life != "" && einox.LifeOf(t.messages[at]) != t.life {
-		t.messages[at] = einox.MarkLife(t.messages[at], t.life)
+	if t.epoch != "" {
+		m.Epoch = t.epoch
 	}
 }
 
-// insert puts messages in front of the one at a place.
-func (t *turn) insert(at int, messages ...*schema.Message) {
+// numbers reports whether m has a number in the turn.
+func (t *turn) numbers(m *einox.Marked) bool { return m.Turn == t.id && m.Nth > 0 }
+
+// insert puts messages in front of the one at an index.
+func (t *turn) insert(at int, messages ...einox.Marked) {
 	t.messages = slices.Insert(t.messages, at, messages...)
 	if at <= t.start {
 		t.start += len(messages)
@@ -137,7 +136,7 @@ func (t *turn) query() string {
 		if !said(m) || m.Role != schema.User {
 			continue
 		}
-		if s := einox.Text(m); s != "" {
+		if s := einox.Text(m.Message); s != "" {
 			texts = append(texts, s)
 		}
 	}
@@ -150,7 +149,7 @@ func (t *turn) before() (out []string) {
 	const most = 3
 	for _, m := range slices.Backward(t.messages[:max(0, t.start)]) {
 		if said(m) && m.Role == schema.User && len(out) < most {
-			out = append(out, strings.ToValidUTF8(einox.Text(m), "\uFFFD"))
+			out = append(out, strings.ToValidUTF8(einox.Text(m.Message), "\uFFFD"))
 		}
 	}
 	slices.Reverse(out)
@@ -167,13 +166,13 @@ type visible struct {
 func (t *turn) visible() visible {
 	v := visible{turns: map[string]bool{}, said: map[string]bool{}}
 	for i, m := range t.messages {
-		if !said(m) || m.Role == schema.Tool || einox.RefOf(m) != "" {
+		if !said(m) || m.Role == schema.Tool || m.Ref != "" {
 			continue
 		}
-		if id := einox.TurnOf(m); id != "" {
-			v.turns[id] = true
+		if m.Turn != "" {
+			v.turns[m.Turn] = true
 		} else if i < t.start {
-			v.said[string(m.Role)+text.Fold(einox.Text(m))] = true
+			v.said[string(m.Role)+text.Fold(einox.Text(m.Message))] = true
 		}
 	}
 	return v
@@ -188,9 +187,9 @@ func (v visible) shows(hit *backends.Hit) bool {
 	return v.turns[hit.Origin.Turn] || len(v.said) > 0 && hit.Kind == backends.KindEpisode && v.said[hit.Origin.Role+text.Fold(hit.Text)]
 }
 
-// part is a stretch of a turn whose places follow one another, unmarked.
+// part is a stretch of a turn whose numbers follow one another, free of marks but privacy.
 type part struct {
-	first    int // the place of the first message
+	offset   int // of the first message in the turn
 	messages []*schema.Message
 }
 
@@ -199,15 +198,14 @@ type part struct {
 func (t *turn) parts() []part {
 	var out []part
 	for _, m := range t.messages[t.start:] {
-		at, ok := placeIn(m, t.id)
-		if !ok || !said(m) || einox.RefOf(m) != "" {
+		if !t.numbers(&m) || !said(m) || m.Ref != "" {
 			continue
 		}
-		if n := len(out); n == 0 || out[n-1].first+len(out[n-1].messages) != at {
-			out = append(out, part{first: at})
+		if n := len(out); n == 0 || out[n-1].offset+len(out[n-1].messages) != m.Nth-1 {
+			out = append(out, part{offset: m.Nth - 1})
 		}
 		last := &out[len(out)-1]
-		last.messages = append(last.messages, einox.Unmark(m))
+		last.messages = append(last.messages, einox.Mark{Private: m.Private}.On(m.Message))
 	}
 	return out
 }
@@ -221,7 +219,7 @@ func (p part) news() part {
 			continue
 		}
 		if answers++; answers == 2 {
-			return part{first: p.first + i + 1, messages: p.messages[i+1:]}
+			return part{offset: p.offset + i + 1, messages: p.messages[i+1:]}
 		}
 	}
 	return p
@@ -229,21 +227,15 @@ func (p part) news() part {
 
 // said reports whether m is part of the conversation: a message of a user, an assistant or a tool.
 // Notes, system messages, summaries and transfers between agents are not.
-func said(m *schema.Message) bool {
-	if m == nil || einox.IsNote(m) || einox.IsDigest(m) {
+func said(m einox.Marked) bool {
+	if m.Message == nil || m.Kind != "" || m.Digest || m.Retold {
 		return false
 	}
-	switch m.Role {
-	case schema.User:
-		return !einox.IsRetold(m)
-	case schema.Assistant, schema.Tool:
-		return true
-	}
-	return false
+	return m.Role == schema.User || m.Role == schema.Assistant || m.Role == schema.Tool
 }
 
 // lastUser returns the index of the last message that a user said, or -1.
-func lastUser(messages []*schema.Message) int {
+func lastUser(messages []einox.Marked) int {
 	for i, m := range slices.Backward(messages) {
 		if said(m) && m.Role == schema.User {
 			return i
@@ -253,8 +245,8 @@ func lastUser(messages []*schema.Message) int {
 }
 
 // turnStart returns the index where the turn starts whose last user message is at index user.
-func turnStart(messages []*schema.Message, user int) int {
-	start, id := user, einox.TurnOf(messages[user])
+func turnStart(messages []einox.Marked, user int) int {
+	start, id := user, messages[user].Turn
 	for i, m := range slices.Backward(messages[:user]) {
 		switch {
 		case !said(m):
@@ -269,22 +261,14 @@ func turnStart(messages []*schema.Message, user int) int {
 
 // earlier reports whether m was said before the turn: it comes from an assistant, a tool or the
 // log, or carries another turn's mark.
-func earlier(m *schema.Message, turn string) bool {
-	return said(m) && (m.Role != schema.User || einox.SeqOf(m) > 0 || einox.TurnOf(m) != "" && einox.TurnOf(m) != turn)
-}
-
-// placeIn returns the place of m in the turn, if it has one there.
-func placeIn(m *schema.Message, id string) (int, bool) {
-	if m == nil || einox.TurnOf(m) != id {
-		return 0, false
-	}
-	return einox.IndexOf(m)
+func earlier(m einox.Marked, turn string) bool {
+	return said(m) && (m.Role != schema.User || m.Seq > 0 || m.Turn != "" && m.Turn != turn)
 }
 
 // systemAt returns the index of the first system message of the program, or -1. It skips memory's.
-func systemAt(messages []*schema.Message) int {
-	return slices.IndexFunc(messages, func(m *schema.Message) bool {
-		return m != nil && m.Role == schema.System && !einox.IsNote(m)
+func systemAt(messages []einox.Marked) int {
+	return slices.IndexFunc(messages, func(m einox.Marked) bool {
+		return m.Message != nil && m.Role == schema.System && m.Kind == ""
 	})
 }
 
@@ -297,7 +281,7 @@ func systemAt(messages []*schema.Message) int {
 // With Config.Window it returns an error if even the shortened messages exceed the window. The
 // error says by how much (compaction.OverError). Failures of memory go to Config.OnError.
 func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
-	return h.prepare(ctx, messages, true)
+	return h.fitting(ctx, h.prepare(ctx, einox.Unfold(messages), true))
 }
 
 // Finish records the turn that messages end with: the messages that Prepare returned and all that
@@ -306,7 +290,7 @@ func (h *Hooks) Prepare(ctx context.Context, messages []*schema.Message) ([]*sch
 //
 // The error is always nil; failures of memory go to Config.OnError.
 func (h *Hooks) Finish(ctx context.Context, messages []*schema.Message) error {
-	h.guard(ctx, StageRecord, func() { h.record(ctx, messages, true, true) })
+	h.guard(ctx, StageRecord, func() { h.record(ctx, einox.Unfold(messages), true, true) })
 	return nil
 }
 
@@ -319,9 +303,9 @@ func (h *Hooks) Finish(ctx context.Context, messages []*schema.Message) error {
 // history. A call that does not fit goes on, as with [Hooks.MessageRewriter].
 func (h *Hooks) MessageModifier(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
 	return h.modifier(next, func(ctx context.Context, input []*schema.Message) ([]*schema.Message, error) {
-		out := input
-		h.guard(ctx, StageSearch, func() { out = h.show(ctx, input) })
-		return h.fitting(ctx, out)
+		messages := einox.Unfold(input)
+		h.guard(ctx, StageSearch, func() { messages = h.show(ctx, messages) })
+		return h.fitting(ctx, messages)
 	})
 }
 
@@ -336,7 +320,7 @@ func (h *Hooks) MessageModifier(next func(ctx context.Context, input []*schema.M
 // until then are in the archive.
 func (h *Hooks) MessageRewriter(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
 	return h.modifier(next, func(ctx context.Context, input []*schema.Message) ([]*schema.Message, error) {
-		return h.prepare(ctx, input, false)
+		return h.fitting(ctx, h.prepare(ctx, einox.Unfold(input), false))
 	})
 }
 
@@ -355,7 +339,7 @@ func (h *Hooks) modifier(next func(context.Context, []*schema.Message) []*schema
 }
 
 // show returns messages with the note for the user's last message, answered or still open.
-func (h *Hooks) show(ctx context.Context, messages []*schema.Message) []*schema.Message {
+func (h *Hooks) show(ctx context.Context, messages []einox.Marked) []einox.Marked {
 	t := h.find(messages)
 	if !h.plan.Search || t.user < 0 {
 		return messages

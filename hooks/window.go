@@ -21,7 +21,7 @@ const stageCompact = "compact"
 // loadHistory puts the session's messages in front of a turn that begins. It leaves alone a turn
 // whose caller passes its own history, and an agent that another one calls as a tool.
 func (h *Hooks) loadHistory(ctx context.Context, t *turn) {
-	if h.window == nil || nested(ctx) || slices.ContainsFunc(t.messages, func(m *schema.Message) bool { return earlier(m, t.id) }) {
+	if h.window == nil || nested(ctx) || slices.ContainsFunc(t.messages, func(m einox.Marked) bool { return earlier(m, t.id) }) {
 		return
 	}
 	within, cancel := h.within(ctx)
@@ -35,35 +35,34 @@ func (h *Hooks) loadHistory(ctx context.Context, t *turn) {
 		h.report(ctx, StageHistory, err)
 		return
 	}
-	t.insert(t.start, history...)
+	t.insert(t.start, einox.Decode(history)...)
 }
 
 // fit returns messages as models read them: notes inside the user's messages, private ones marked
 // as by [Hooks.withhold], and all made to fit the window. It returns an error only for messages
 // that exceed the window: the provider would refuse or cut them. Any other failure leaves them as
 // they are.
-func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []*schema.Message) (out []*schema.Message, over error) {
-	defer func() { out = einox.Fold(out) }()
-	messages = h.withhold(ctx, einox.Unfold(messages))
+func (h *Hooks) fit(ctx context.Context, s backends.Scope, messages []einox.Marked) (out []*schema.Message, over error) {
+	h.withhold(ctx, messages)
 	if h.window == nil {
-		return messages, nil
+		return einox.Fold(messages), nil
 	}
 	if s.IsZero() { // a turn goes on, after a call that skipped the search
 		s = h.quietScope(ctx)
 	}
-	ctx = h.aliveBy(ctx, s, messages)
-	out = messages
-	if err := work.Catch("fit", func() error { out, over = h.window.Fitted(ctx, s, messages); return nil }); err != nil {
+	ctx = h.inEpochOf(ctx, s, messages)
+	out = einox.Encode(messages)
+	if err := work.Catch("fit", func() error { out, over = h.window.Fitted(ctx, s, out); return nil }); err != nil {
 		h.report(ctx, stageCompact, err)
 	}
 	if over != nil {
 		over = fmt.Errorf("memory: %w", over)
 	}
-	return out, over
+	return einox.Fold(einox.Decode(out)), over
 }
 
 // fitting is fit for the scope of the run that ctx belongs to.
-func (h *Hooks) fitting(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
+func (h *Hooks) fitting(ctx context.Context, messages []einox.Marked) ([]*schema.Message, error) {
 	var s backends.Scope
 	if r := running(ctx, h); r != nil {
 		r.offerScope(ctx)
@@ -80,10 +79,10 @@ func (h *Hooks) restored(ctx context.Context, t *turn) *turn {
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	messages, err := h.window.Restore(within, t.scope, t.messages[t.start:])
+	messages, err := h.window.Restore(within, t.scope, einox.Encode(t.messages[t.start:]))
 	if err != nil {
 		h.report(ctx, StageRecord, fmt.Errorf("what left the context could not be read back, the log gets what is left: %w", err))
 		return t
 	}
-	return &turn{id: t.id, messages: messages}
+	return &turn{id: t.id, messages: einox.Decode(messages)}
 }

@@ -55,7 +55,7 @@ func everything(t testing.TB, s *setup) *testkit.Chat {
 // cores counts the messages of core blocks.
 func cores(messages []*schema.Message) (n int) {
 	for _, m := range messages {
-		if einox.IsCore(m) {
+		if einox.MarkOf(m).Kind == einox.Core {
 			n++
 		}
 	}

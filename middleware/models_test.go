@@ -97,8 +97,8 @@ func several(tools ...string) testkit.Reply {
 
 // noteIn is the text of the note of a search among messages, "" for none.
 func noteIn(messages []*schema.Message) string {
-	for _, m := range einox.Unfold(messages) {
-		if einox.IsRecalled(m) {
+	for _, m := range einox.Encode(einox.Unfold(messages)) {
+		if einox.MarkOf(m).Kind == einox.Note {
 			return m.Content
 		}
 	}

@@ -470,7 +470,7 @@ func TestArchivesOfHostileIDs(t *testing.T) {
 			res, err := mem.Window().(*window.Window).Fit(t.Context(), s, in)
 			require.NoError(t, err)
 			for _, m := range res.Messages {
-				if ref := einox.RefOf(m); ref != "" {
+				if ref := einox.MarkOf(m).Ref; ref != "" {
 					refs[n] = append(refs[n], ref)
 				}
 			}

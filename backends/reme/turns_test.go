@@ -25,7 +25,7 @@ import (
 // worked is a turn in which a tool says how it went.
 func worked(id, verdict string) []backends.Message {
 	note := schema.UserMessage("LESSON a note of memory | is never learnt from")
-	einox.MarkNote(note)
+	note = einox.Mark{Kind: einox.Note}.On(note)
 	return turn(id,
 		note,
 		schema.UserMessage("Refund order 7 FACT ann sells tea"),

@@ -241,7 +241,7 @@ type message struct {
 // that learn from users alone get an agent's notes as the user's.
 func (f *frame) said(r *backends.AddRequest) (out []message) {
 	for _, m := range r.Messages {
-		if m.Message == nil || m.Role != schema.User && m.Role != schema.Assistant || einox.IsNote(m.Message) || einox.IsPrivate(m.Message) {
+		if m.Message == nil || m.Role != schema.User && m.Role != schema.Assistant || einox.IsNote(m.Message) || einox.MarkOf(m.Message).Private != "" {
 			continue
 		}
 		line := message{Role: string(m.Role), Content: einox.Text(m.Message), of: m}

@@ -66,7 +66,7 @@ func messages(entries []store.Entry) []backends.Message {
 	called := map[string]bool{}
 	for i := range entries {
 		m := entries[i].Message
-		if einox.SaysNothing(m.Message) || einox.IsPrivate(m.Message) && (m.Role != schema.Tool || !called[m.ToolCallID]) {
+		if einox.SaysNothing(m.Message) || einox.MarkOf(m.Message).Private != "" && (m.Role != schema.Tool || !called[m.ToolCallID]) {
 			continue
 		}
 		for _, c := range m.ToolCalls {
@@ -225,7 +225,7 @@ func episodes(scope backends.Scope, session string, entries []store.Entry) []bac
 	var out []backends.Memory
 	for i := range entries {
 		e := &entries[i]
-		if e.Role != schema.User && e.Role != schema.Assistant || einox.IsNote(e.Message.Message) || einox.IsRetold(e.Message.Message) || einox.IsPrivate(e.Message.Message) {
+		if e.Role != schema.User && e.Role != schema.Assistant || einox.IsNote(e.Message.Message) || einox.IsRetold(e.Message.Message) || einox.MarkOf(e.Message.Message).Private != "" {
 			continue
 		}
 		text := einox.Text(e.Message.Message)

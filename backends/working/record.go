@@ -128,7 +128,7 @@ func (m *Memory) write(ctx context.Context, e *entries) error {
 // eraseBefore erases the turn before e from the log, where a user asks in e to forget it. Only
 // messages after the watermark are erased.
 func (m *Memory) eraseBefore(ctx context.Context, e *entries) error {
-	if !slices.ContainsFunc(e.log, func(x store.Entry) bool { return einox.IsPrivateBefore(x.Message.Message) }) {
+	if !slices.ContainsFunc(e.log, func(x store.Entry) bool { return einox.MarkOf(x.Message.Message).Private == einox.Before }) {
 		return nil
 	}
 	s, err := m.cfg.Sessions.Session(ctx, e.key.Partition, e.key.ID)
@@ -323,8 +323,8 @@ func kept(m *schema.Message) bool {
 // reported: its beginning would pass for the whole. A private message becomes a placeholder, and
 // counts as whole.
 func (m *Memory) clean(ctx context.Context, msg *schema.Message) (stored *schema.Message, whole bool) {
-	if einox.IsPrivate(msg) {
-		return einox.Unmark(einox.Withheld(msg)), true
+	if how := einox.MarkOf(msg).Private; how != "" {
+		return einox.Mark{Private: how}.On(einox.Withheld(msg)), true
 	}
 	whole = true
 	stored = einox.Stored(msg, func(s string) string {
@@ -377,7 +377,7 @@ func (m *Memory) SaveOpenTurn(ctx context.Context, s backends.Scope, checkpointI
 	for i, msg := range t.Messages {
 		if msg != nil {
 			cleaned, _ := m.clean(ctx, msg)
-			saved.Messages[i] = einox.WithMarks(cleaned, einox.Marks(msg))
+			saved.Messages[i] = einox.MarkOf(msg).On(cleaned)
 		}
 	}
 	data, err := json.Marshal(&saved)

@@ -26,7 +26,7 @@ import (
 
 func note(text string) *schema.Message {
 	m := schema.UserMessage(text)
-	einox.MarkNote(m)
+	m = einox.Mark{Kind: einox.Note}.On(m)
 	return m
 }
 
@@ -295,7 +295,7 @@ func TestAnEndThatCouldNotBeWrittenIsAnError(t *testing.T) {
 
 func TestOpenTurnsSurviveTheirProcess(t *testing.T) {
 	e := newEnv(t)
-	asked := einox.MarkTurn(schema.UserMessage("delete it?"), "t7")
+	asked := einox.Mark{Turn: "t7"}.On(schema.UserMessage("delete it?"))
 	asked.Extra["chan"] = make(chan int)
 	turn := &working.Turn{Scope: ann, ID: "t7", First: 2, Time: e.clock.Now(), Messages: []*schema.Message{note("n"), asked, nil}}
 	require.NoError(t, e.mem.SaveOpenTurn(t.Context(), ann, "run/1", turn))
@@ -314,7 +314,7 @@ func TestOpenTurnsSurviveTheirProcess(t *testing.T) {
 	got, err := e.mem.TakeOpenTurn(t.Context(), ann, "run/1")
 	require.NoError(t, err)
 	assert.True(t, einox.IsNote(got.Messages[0]))
-	assert.Equal(t, "t7", einox.TurnOf(got.Messages[1]))
+	assert.Equal(t, "t7", einox.MarkOf(got.Messages[1]).Turn)
 	assert.NotContains(t, got.Messages[1].Extra, "chan")
 	assert.Nil(t, got.Messages[2], "positions stay")
 	assert.Equal(t, "delete it?", got.Messages[1].Content)

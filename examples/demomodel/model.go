@@ -87,7 +87,7 @@ func ErrorText(err error) string { return redact.Text(err.Error()) }
 // Generate implements model.BaseChatModel. If Answer is nil, it needs a message of the user.
 func (m *Model) Generate(_ context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
 	offered := model.GetCommonOptions(&model.Options{Tools: m.tools}, opts...).Tools
-	in = einox.Unfold(in) // it reads less well than a real one: the user's words alone ask
+	in = einox.Encode(einox.Unfold(in)) // it reads less well than a real one: the user's words alone ask
 	if m.Answer != nil {
 		return m.Answer(in, offered)
 	}

@@ -10,10 +10,10 @@
 // well. Eino 0.8 is free of T3, T4, T12 and T18: see testkit.OldTrap.
 //
 //	T1  braces of an instruction become templates        hooks: constant texts, checked by New
-//	T2  BeforeChatModel runs at every call and persists  MarkSearch, hooks
+//	T2  BeforeChatModel runs at every call and persists  Mark.Found, hooks
 //	T3  a model call in a hook speaks as the agent       work.Detach
 //	T4  hooks hold the lock of the state                 hooks: never touch it
-//	T5  checkpoints encode Extra with gob                marks are strings; Portable
+//	T5  checkpoints encode Extra with gob                a Mark is one string; Portable
 //	T6  session values switch templates on               hooks: only read them
 //	T7  a resume loses the context                       hooks.Hooks.ResolveScope
 //	T8  concurrent runs of one agent race                hooks: a run's state is in its context
@@ -21,7 +21,7 @@
 //	T10 a message behind a tool call ends the run        hooks: only read
 //	T11 an error of a tool ends the run                  toolkit: errors become text
 //	T12 tools are appended to the caller's slice         hooks: own slices, the user from the context
-//	T13 messages are shared with the caller              marks are set on copies
+//	T13 messages are shared with the caller              marks are put on copies
 //	T14 some turns end without a last answer             hooks.Runner
 //	T15 in an agent tool a model writes the request      hooks: recall, never record
 //	T16 transfers speak in the user's role               IsRetold

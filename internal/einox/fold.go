@@ -4,7 +4,6 @@
 package einox
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -14,55 +13,46 @@ import (
 // Chat templates of Mistral and Gemma refuse two user messages in a row. So a model reads the notes
 // inside the user's message behind them, and other readers get them apart.
 
-// folded is a note inside a user's message. The message carries its notes as JSON.
-type folded struct {
-	Name  string            `json:"name,omitempty"`
-	Text  string            `json:"text"`
-	Marks map[string]string `json:"marks"`
+// Folded is a note inside a user's message.
+type Folded struct {
+	Name string `json:"name,omitempty"`
+	Text string `json:"text"`
+	Mark Mark   `json:"mark"`
 }
 
 // foldedSeparator stands between notes, and between them and the user's words.
 const foldedSeparator = "\n\n"
 
-// MarkApart returns a copy of a note that stays a message of its own.
-func MarkApart(m *schema.Message) *schema.Message { return marked(m, apartKey, "true") }
-
-// Fold returns messages as models read them: each note in the role of the user stands at the
-// beginning of the user's message right behind it, unless it is marked apart. It returns messages
-// itself if all stay as they are.
-func Fold(messages []*schema.Message) []*schema.Message {
-	if !slices.ContainsFunc(messages, folds) {
-		return messages
+// Fold returns messages as models read them, their marks encoded. Each note in the role of the user
+// stands at the beginning of the user's message right behind it, unless it is marked apart.
+func Fold(messages []Marked) []*schema.Message {
+	if messages == nil {
+		return nil
 	}
 	out := make([]*schema.Message, 0, len(messages))
-	var notes []*schema.Message
+	var notes []Marked
 	for _, m := range messages {
-		switch {
-		case folds(m):
+		if m.folds() {
 			notes = append(notes, m)
 			continue
-		case len(notes) > 0 && m != nil && m.Role == schema.User && !IsNote(m) && markOf(m, foldedKey) == "":
-			m = fold(notes, m)
-		default:
-			out = append(out, notes...)
 		}
-		out, notes = append(out, m), nil
+		if len(notes) > 0 && m.Message != nil && m.Role == schema.User && m.Kind == "" && len(m.Folded) == 0 {
+			m, notes = fold(notes, m), nil
+		}
+		out, notes = append(append(out, Encode(notes)...), m.encode()), nil
 	}
-	return append(out, notes...)
+	return append(out, Encode(notes)...)
 }
 
-func folds(m *schema.Message) bool {
-	return IsNote(m) && m.Role == schema.User && !HasParts(m) && markOf(m, apartKey) == ""
+func (m *Marked) folds() bool {
+	return m.Kind != "" && m.Role == schema.User && !HasParts(m.Message) && !m.Apart
 }
 
-func fold(notes []*schema.Message, m *schema.Message) *schema.Message {
-	inside := make([]folded, len(notes))
-	for i, n := range notes {
-		inside[i] = folded{Name: n.Name, Text: n.Content, Marks: Marks(n)}
+func fold(notes []Marked, m Marked) Marked {
+	for _, n := range notes {
+		m.Folded = append(m.Folded, Folded{Name: n.Name, Text: n.Content, Mark: n.Mark})
 	}
-	encoded, _ := json.Marshal(inside) // texts encode
-	c := marked(m, foldedKey, string(encoded))
-	text := foldedText(inside)
+	c, text := *m.Message, foldedText(m.Folded)
 	switch {
 	case len(c.UserInputMultiContent) > 0:
 		c.UserInputMultiContent = slices.Insert(slices.Clone(c.UserInputMultiContent), 0, schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: text})
@@ -71,10 +61,11 @@ func fold(notes []*schema.Message, m *schema.Message) *schema.Message {
 	default:
 		c.Content = text + c.Content
 	}
-	return c
+	m.Message = &c
+	return m
 }
 
-func foldedText(notes []folded) string {
+func foldedText(notes []Folded) string {
 	var b strings.Builder
 	for _, n := range notes {
 		b.WriteString(n.Text + foldedSeparator)
@@ -82,51 +73,51 @@ func foldedText(notes []folded) string {
 	return b.String()
 }
 
-// Unfold takes folded messages apart, even if the user's message was changed around the notes. It
-// returns messages itself if all are plain.
-func Unfold(messages []*schema.Message) []*schema.Message {
-	if !slices.ContainsFunc(messages, isFolded) {
-		return messages
+// Unfold returns messages with their marks, and folded messages taken apart, even if the user's
+// message was changed around the notes.
+func Unfold(messages []*schema.Message) []Marked {
+	if messages == nil {
+		return nil
 	}
-	out := make([]*schema.Message, 0, len(messages)+1)
+	out := make([]Marked, 0, len(messages)+1)
 	for _, m := range messages {
-		if isFolded(m) {
-			notes, words := unfold(m)
-			out, m = append(out, notes...), words
+		d := DecodeOne(m)
+		if len(d.Folded) > 0 {
+			out = append(out, d.unfold()...)
 		}
-		out = append(out, m)
+		out = append(out, d)
 	}
 	return out
 }
 
-func isFolded(m *schema.Message) bool { return markOf(m, foldedKey) != "" }
-
 // own returns a user's message freed of its notes, or m itself if it has none.
 func own(m *schema.Message) *schema.Message {
-	if !isFolded(m) {
+	if m.Role != schema.User {
 		return m
 	}
-	_, words := unfold(m)
-	return words
+	d := Marked{Message: m, Mark: MarkOf(m)}
+	if len(d.Folded) > 0 {
+		d.unfold()
+	}
+	return d.Message
 }
 
-// unfold returns the notes in a message, and the message freed of them. A note is gone if its text
-// is gone from the message, because somebody replaced it.
-func unfold(m *schema.Message) (notes []*schema.Message, words *schema.Message) {
-	words = without(m, func(key string) bool { return key == foldedKey })
-	var inside []folded
-	if json.Unmarshal([]byte(markOf(m, foldedKey)), &inside) != nil {
-		return nil, words
-	}
-	if !cutFrom(words, foldedText(inside)) {
-		return nil, words
+// unfold frees a message of its notes, and returns them. A note is gone if its text is gone from
+// the message, because somebody replaced it.
+func (m *Marked) unfold() (notes []Marked) {
+	inside := m.Folded
+	m.Folded = nil
+	words := *Mark{}.On(m.Message)
+	m.Message = &words
+	if !cutFrom(&words, foldedText(inside)) {
+		return nil
 	}
 	for _, n := range inside {
 		note := schema.UserMessage(n.Text)
 		note.Name = n.Name
-		notes = append(notes, WithMarks(note, n.Marks))
+		notes = append(notes, Marked{Message: note, Mark: n.Mark})
 	}
-	return notes, words
+	return notes
 }
 
 // cutFrom removes the text of notes from a copy of a message, if it is there.

@@ -23,54 +23,6 @@ import (
 	"github.com/einomem/einomem/internal/test/transcript"
 )
 
-func TestANoteIsKnownByItsMark(t *testing.T) {
-	for mark, is := range map[string][4]bool{"note": {true, true, false, false}, "summary": {true, false, true, false}, "core": {true, false, false, true}, "": {}} {
-		m := schema.UserMessage("a note")
-		shared := map[string]any{"kept": 1}
-		m.Extra = shared
-		map[string]func(*schema.Message){"note": einox.MarkNote, "summary": einox.MarkSummary, "core": einox.MarkCore, "": func(*schema.Message) {}}[mark](m)
-		require.Equal(t, is, [4]bool{einox.IsNote(m), einox.IsRecalled(m), einox.IsSummary(m), einox.IsCore(m)}, mark)
-		require.Equal(t, 1, m.Extra["kept"])
-		require.Len(t, shared, 1, "a map that others may hold is not written to")
-		m.Extra[einox.MarkerKey] = 7
-		require.False(t, einox.IsNote(m), "a mark of another type is not ours")
-	}
-	require.False(t, einox.IsNote(nil))
-}
-
-func TestMarksOfATurn(t *testing.T) {
-	m := schema.UserMessage("hi")
-	_, ok := einox.IndexOf(m)
-	require.False(t, ok)
-	marked := einox.MarkSession(einox.MarkRef(einox.MarkSeq(einox.MarkSearch(einox.MarkIndex(einox.MarkTurn(m, "t"), 12), "memory", true), 34), "a-1"), "s")
-	i, ok := einox.IndexOf(marked)
-	require.True(t, ok)
-	require.Equal(t, 12, i)
-	require.Equal(t, "t", einox.TurnOf(marked))
-	require.EqualValues(t, 34, einox.SeqOf(marked))
-	require.Equal(t, "a-1", einox.RefOf(marked))
-	require.Equal(t, "s", einox.SessionOf(marked))
-	searched, found := einox.SearchOf(marked, "memory")
-	require.True(t, searched && found)
-	searched, _ = einox.SearchOf(marked, "other")
-	require.False(t, searched)
-	searched, found = einox.SearchOf(einox.MarkSearch(m, "memory", false), "memory")
-	require.True(t, searched && !found)
-	require.Nil(t, m.Extra, "marks are set on copies")
-
-	marked.Extra["kept"] = 1
-	require.Equal(t, map[string]any{"kept": 1}, einox.Unmark(marked).Extra)
-	require.Same(t, m, einox.Unmark(m))
-	require.Nil(t, einox.Unmark(einox.MarkTurn(m, "t")).Extra)
-	require.Empty(t, einox.Marks(m))
-	require.Equal(t, marked.Extra, einox.WithMarks(einox.Unmark(marked), einox.Marks(marked)).Extra)
-	require.True(t, einox.IsTied(marked))
-	untied := einox.Untie(marked)
-	require.False(t, einox.IsTied(untied))
-	require.Equal(t, "t", einox.TurnOf(untied))
-	require.Empty(t, einox.TurnOf(nil))
-}
-
 func TestText(t *testing.T) {
 	part := func(texts ...string) (ps []schema.MessageInputPart) {
 		for _, s := range texts {
@@ -225,7 +177,7 @@ func spoken(form string) (out []*schema.Message) {
 			out = append(out, schema.UserMessage("user"))
 		case "n":
 			out = append(out, schema.UserMessage("note"))
-			einox.MarkNote(out[len(out)-1])
+			out[len(out)-1] = einox.Mark{Kind: einox.Note}.On(out[len(out)-1])
 		case "t":
 			out = append(out, schema.ToolMessage("result", ids, schema.WithToolName("look")))
 		case "a":
@@ -265,6 +217,10 @@ func formOf(messages []*schema.Message) string {
 	return strings.Join(out, " ")
 }
 
+func repaired(messages []*schema.Message) []*schema.Message {
+	return einox.Encode(einox.Repair(einox.Decode(messages), repairTexts))
+}
+
 func TestRepairPutsResultsBehindTheirCalls(t *testing.T) {
 	for name, tc := range map[string][2]string{
 		"nothing":                   {"", ""},
@@ -290,9 +246,9 @@ func TestRepairPutsResultsBehindTheirCalls(t *testing.T) {
 		"a result begins":           {"t:x u", "u* u"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := einox.Repair(spoken(tc[0]), repairTexts)
+			out := repaired(spoken(tc[0]))
 			require.Equal(t, tc[1], formOf(out))
-			again := einox.Repair(out, repairTexts)
+			again := repaired(out)
 			require.Len(t, again, len(out))
 			for i := range out {
 				require.Same(t, out[i], again[i], "repaired twice")
@@ -300,7 +256,7 @@ func TestRepairPutsResultsBehindTheirCalls(t *testing.T) {
 		})
 	}
 	in := spoken("s u a:x t:x a")
-	for i, m := range einox.Repair(in, repairTexts) {
+	for i, m := range repaired(in) {
 		require.Same(t, in[i], m, "what is right stays")
 	}
 }
@@ -318,7 +274,7 @@ func TestRepairOfMessagesThatStandAlone(t *testing.T) {
 		{Role: schema.Assistant, Content: " ", ToolCalls: spoken("a:x")[0].ToolCalls},
 		schema.ToolMessage("", "x"),
 	}
-	out := einox.Repair(in, repairTexts)
+	out := repaired(in)
 	require.Equal(t, "u* u* u* u* a a:x t:x", formOf(out))
 	require.Equal(t, "[result of look:]\nthe orphan's words", out[0].Content)
 	require.Equal(t, "[role \"developer\":]\nthe developer's words", out[1].Content)
@@ -328,16 +284,16 @@ func TestRepairOfMessagesThatStandAlone(t *testing.T) {
 	require.Empty(t, out[5].Content)
 	require.Equal(t, " ", in[9].Content, "the caller's is as it was")
 	for _, m := range out[:4] {
-		require.False(t, einox.IsRecalled(m), "a note of a search would be dropped")
+		require.False(t, einox.MarkOf(m).Kind == einox.Note, "a note of a search would be dropped")
 	}
 }
 
 // A turn that was interrupted has a result made up for it; the real one comes when it is
 // resumed.
 func TestRepairPrefersTheRealResult(t *testing.T) {
-	interrupted := einox.Repair(spoken("u a:x,y"), repairTexts)
+	interrupted := repaired(spoken("u a:x,y"))
 	require.Equal(t, "u a:x,y t:x* t:y*", formOf(interrupted))
-	resumed := einox.Repair(append(interrupted, spoken("t:x")...), repairTexts)
+	resumed := repaired(append(interrupted, spoken("t:x")...))
 	require.Equal(t, "u a:x,y t:y* t:x", formOf(resumed), "the one that was made up is gone")
 }
 
@@ -362,15 +318,15 @@ func repairsAnything(t *rapid.T) {
 		return m
 	})
 	messages := rapid.SliceOfN(rapid.OneOf(draw, rapid.Just[*schema.Message](nil)), 0, 12).Draw(t, "messages")
-	out := einox.Repair(messages, repairTexts)
+	out := repaired(messages)
 	require.NoError(t, transcript.Check(append(out[:len(out):len(out)], schema.UserMessage("?"))))
 	require.Empty(t, transcript.WordsOf(messages...).Without(transcript.WordsOf(out...)), "words are lost")
-	require.Equal(t, out, einox.Repair(out, repairTexts))
-	rounds := einox.Rounds(out)
+	require.Equal(t, out, repaired(out))
+	rounds := einox.Rounds(einox.Decode(out))
 	at := 0
 	for _, r := range rounds {
 		require.Equal(t, at, r.From)
-		for _, e := range einox.Exchanges(out, r) {
+		for _, e := range einox.Exchanges(einox.Decode(out), r) {
 			require.Equal(t, at, e.From)
 			require.True(t, e.To == e.From+1 || len(out[e.From].ToolCalls) == e.To-e.From-1)
 			at = e.To
@@ -391,7 +347,7 @@ func TestRounds(t *testing.T) {
 	turn := func(form string) []*schema.Message {
 		out := spoken(form)
 		for i := range out {
-			out[i] = einox.MarkTurn(out[i], "t1")
+			out[i] = einox.Mark{Turn: "t1"}.On(out[i])
 		}
 		return out
 	}
@@ -408,7 +364,7 @@ func TestRounds(t *testing.T) {
 		"the running turn has two":   {append(spoken("u a"), turn("u a u a")...), []einox.Span{{0, 2}, {2, 6}}},
 		"other agents are not users": {append(spoken("u a"), other), []einox.Span{{0, 3}}},
 	} {
-		require.Equal(t, tc.want, einox.Rounds(tc.in), name)
+		require.Equal(t, tc.want, einox.Rounds(einox.Decode(tc.in)), name)
 	}
 }
 

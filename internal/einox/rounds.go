@@ -16,22 +16,17 @@ import (
 // Span is a part of a list of messages, from From up to To, exclusive.
 type Span struct{ From, To int }
 
-// Asks reports whether m is a user's own message: it begins a round.
-func Asks(m *schema.Message) bool {
-	return m != nil && m.Role == schema.User && !IsNote(m) && !IsRetold(m)
-}
-
 // Rounds divides messages into rounds, oldest first. A round is a user's message, the notes that
 // memory put right before it, and the messages until the next one. The last round is the running
 // one, and there always is one. It begins with the first user message of the last turn, or with the
 // list if no user spoke, and goes to the end. The first round may be messages from before any user
 // spoke.
-func Rounds(messages []*schema.Message) []Span {
+func Rounds(messages []Marked) []Span {
 	running := runningFrom(messages)
 	var out []Span
 	from := 0
 	for i := 1; i < running; i++ {
-		if !Asks(messages[i]) {
+		if !messages[i].Asks() {
 			continue
 		}
 		if at := withNotes(messages, i, from); at > from {
@@ -46,18 +41,18 @@ func Rounds(messages []*schema.Message) []Span {
 }
 
 // runningFrom returns the index where the running round begins.
-func runningFrom(messages []*schema.Message) int {
+func runningFrom(messages []Marked) int {
 	last := len(messages) - 1
-	for last >= 0 && !Asks(messages[last]) {
+	for last >= 0 && !messages[last].Asks() {
 		last--
 	}
 	if last < 0 {
 		return 0
 	}
 	first := last
-	if turn := TurnOf(messages[last]); turn != "" {
+	if turn := messages[last].Turn; turn != "" {
 		for i := last - 1; i >= 0; i-- {
-			if Asks(messages[i]) && TurnOf(messages[i]) == turn {
+			if messages[i].Asks() && messages[i].Turn == turn {
 				first = i
 			}
 		}
@@ -66,8 +61,8 @@ func runningFrom(messages []*schema.Message) int {
 }
 
 // withNotes returns the index of the first note in the row right before message i, at least from.
-func withNotes(messages []*schema.Message, i, from int) int {
-	for i > from && (IsRecalled(messages[i-1]) || IsCore(messages[i-1])) {
+func withNotes(messages []Marked, i, from int) int {
+	for i > from && messages[i-1].Added() {
 		i--
 	}
 	return i
@@ -76,7 +71,7 @@ func withNotes(messages []*schema.Message, i, from int) int {
 // Exchanges divides the messages of a span into units that a cut of the context keeps together: an
 // assistant's message with the results of its calls, or one message of any other sort. The messages
 // must be in the order in which [Repair] leaves them.
-func Exchanges(messages []*schema.Message, s Span) []Span {
+func Exchanges(messages []Marked, s Span) []Span {
 	var out []Span
 	for i := s.From; i < s.To; {
 		end := i + 1
@@ -127,55 +122,52 @@ var (
 //
 // Other things that providers refuse are the caller's to avoid: parts of another role, calls by
 // anybody but an assistant, a content beside parts.
-func Repair(in []*schema.Message, texts *RepairTexts) []*schema.Message {
-	var messages []*schema.Message
+func Repair(in []Marked, texts *RepairTexts) []Marked {
+	var messages []Marked
 	for _, m := range in {
-		if m = texts.alone(m); m != nil {
+		if m.Message != nil && texts.alone(&m) {
 			messages = append(messages, m)
 		}
 	}
 	p := pair(messages)
-	out := make([]*schema.Message, 0, len(messages)+1)
+	out := make([]Marked, 0, len(messages)+1)
 	for i, m := range messages {
 		switch {
 		case p.taken[i]:
 		case m.Role == schema.Tool:
-			out = append(out, asUser(m, fmt.Sprintf(texts.Orphan, cmp.Or(m.ToolName, m.ToolCallID))))
+			m.asUser(fmt.Sprintf(texts.Orphan, cmp.Or(m.ToolName, m.ToolCallID)))
+			out = append(out, m)
 		case len(m.ToolCalls) > 0:
 			out = append(out, p.exchange(i, texts)...)
 		default:
 			out = append(out, m)
 		}
 	}
-	first := slices.IndexFunc(out, func(m *schema.Message) bool { // memory's own messages may be dropped
-		return m.Role != schema.System && !IsRecalled(m) && !IsCore(m)
+	first := slices.IndexFunc(out, func(m Marked) bool { // memory's own messages may be dropped
+		return m.Role != schema.System && !m.Added()
 	})
 	if first >= 0 && out[first].Role != schema.User {
-		begins := schema.UserMessage(texts.Begins)
-		MarkSummary(begins)
-		out = slices.Insert(out, first, begins)
+		out = slices.Insert(out, first, Marked{Message: schema.UserMessage(texts.Begins), Mark: Mark{Kind: Summary}})
 	}
 	return out
 }
 
-// alone returns a message that providers take where it stands alone: m itself if it is one, or nil
-// if it says nothing.
-func (t *RepairTexts) alone(m *schema.Message) *schema.Message {
+// alone gives a message a form that providers take where it stands alone. It returns false if the
+// message says nothing.
+func (t *RepairTexts) alone(m *Marked) bool {
 	switch {
-	case m == nil:
-		return nil
 	case m.Role == schema.Tool: // a tool may return an empty text
-		return m
 	case m.Role != schema.System && m.Role != schema.User && m.Role != schema.Assistant:
-		return asUser(m, fmt.Sprintf(t.Role, string(m.Role)))
+		m.asUser(fmt.Sprintf(t.Role, string(m.Role)))
 	case m.Content != "" && strings.TrimSpace(m.Content) != "":
-		return m
-	case HasParts(m) || len(m.ToolCalls) > 0:
-		return withContent(m, "")
+	case HasParts(m.Message) || len(m.ToolCalls) > 0:
+		m.Message = withContent(m.Message, "")
 	case m.Role == schema.Assistant && m.ReasoningContent != "":
-		return withContent(m, t.NoAnswer)
+		m.Message = withContent(m.Message, t.NoAnswer)
+	default:
+		return false
 	}
-	return nil
+	return true
 }
 
 func withContent(m *schema.Message, content string) *schema.Message {
@@ -187,10 +179,10 @@ func withContent(m *schema.Message, content string) *schema.Message {
 	return &n
 }
 
-// asUser returns m in the role of the user, behind a line that names its origin. It is a message of
+// asUser puts m into the role of the user, behind a line that names its origin. It is a message of
 // memory's own, since no user said it.
-func asUser(m *schema.Message, headline string) *schema.Message {
-	n := *m
+func (m *Marked) asUser(headline string) {
+	n := *m.Message
 	n.Role, n.ToolCallID, n.ToolName = schema.User, "", ""
 	switch {
 	case len(m.UserInputMultiContent) > 0:
@@ -202,13 +194,12 @@ func asUser(m *schema.Message, headline string) *schema.Message {
 	default:
 		n.Content = strings.TrimSpace(headline + "\n" + m.Content)
 	}
-	MarkSummary(&n)
-	return &n
+	m.Message, m.Kind = &n, Summary
 }
 
 // pairs joins calls of tools with the messages that answer them.
 type pairs struct {
-	messages []*schema.Message
+	messages []Marked
 	results  map[call]int // the message that answers a call
 	taken    map[int]bool // messages that answer one
 }
@@ -218,7 +209,7 @@ type call struct{ message, nth int }
 
 // pair finds the call that each result answers: the nearest open one before it, since providers use
 // ids again.
-func pair(messages []*schema.Message) *pairs {
+func pair(messages []Marked) *pairs {
 	p := &pairs{messages: messages, results: map[call]int{}, taken: map[int]bool{}}
 	open, closed := map[string][]call{}, map[string]call{}
 	for i, m := range messages {
@@ -237,7 +228,7 @@ func pair(messages []*schema.Message) *pairs {
 			}
 			c = waiting[at]
 			open[m.ToolCallID] = slices.Delete(waiting, at, at+1)
-		} else if !ok || !IsNote(messages[p.results[c]]) { // else the turn was resumed, and this is the real result
+		} else if !ok || messages[p.results[c]].Kind == "" { // else the turn was resumed, and this is the real result
 			continue
 		}
 		p.results[c], p.taken[i], closed[m.ToolCallID] = i, true, c
@@ -247,10 +238,11 @@ func pair(messages []*schema.Message) *pairs {
 
 // exchange returns the assistant's message i, the results of its calls in the order in which they
 // came, and a placeholder for each open call.
-func (p *pairs) exchange(i int, texts *RepairTexts) []*schema.Message {
+func (p *pairs) exchange(i int, texts *RepairTexts) []Marked {
 	m := p.messages[i]
 	ids := uniqueIDs(m.ToolCalls)
-	out := []*schema.Message{withIDs(m, ids)}
+	m.Message = withIDs(m.Message, ids)
+	out := []Marked{m}
 	var answered []call // the results, and the calls that they answer
 	for n := range ids {
 		if at, ok := p.results[call{i, n}]; ok {
@@ -261,17 +253,16 @@ func (p *pairs) exchange(i int, texts *RepairTexts) []*schema.Message {
 	for _, a := range answered {
 		r := p.messages[a.message]
 		if id := ids[a.nth]; r.ToolCallID != id {
-			copied := *r
+			copied := *r.Message
 			copied.ToolCallID = id
-			r = &copied
+			r.Message = &copied
 		}
 		out = append(out, r)
 	}
 	for n := range ids {
 		if _, ok := p.results[call{i, n}]; !ok {
 			missing := schema.ToolMessage(texts.NoResult, ids[n], schema.WithToolName(m.ToolCalls[n].Function.Name))
-			MarkSummary(missing)
-			out = append(out, missing)
+			out = append(out, Marked{Message: missing, Mark: Mark{Kind: Summary}})
 		}
 	}
 	return out

@@ -80,9 +80,7 @@ func TestT03_AModelCallAfterTheRunPanicsUnlessDetached(t *testing.T) {
 // fail, once a run is interrupted.
 func TestT05_MarksSurviveACheckpoint(t *testing.T) {
 	mark := func(m *schema.Message) *schema.Message {
-		m = einox.MarkSearch(einox.MarkIndex(einox.MarkTurn(m, "t1"), 0), "memory", true)
-		einox.MarkNote(m)
-		return m
+		return einox.Mark{Kind: einox.Note, Turn: "t1", Nth: 1, Found: map[string]bool{"memory": true}}.On(m)
 	}
 	naive := func(m *schema.Message) *schema.Message {
 		m.Extra = map[string]any{"memory": map[string]any{"note": true}}
@@ -106,12 +104,7 @@ func TestT05_MarksSurviveACheckpoint(t *testing.T) {
 		require.Equal(t, "interrupted", testkit.Last(out))
 		require.Equal(t, "assistant: done", testkit.Last(testkit.Resume(t, t.Context(), r, "cp")))
 		require.Len(t, seen, 4)
-		require.True(t, einox.IsNote(seen[1]))
-		require.Equal(t, "t1", einox.TurnOf(seen[1]))
-		i, ok := einox.IndexOf(seen[1])
-		require.True(t, ok && i == 0)
-		searched, found := einox.SearchOf(seen[1], "memory")
-		require.True(t, searched && found)
+		require.Equal(t, einox.Mark{Kind: einox.Note, Turn: "t1", Nth: 1, Found: map[string]bool{"memory": true}}, einox.MarkOf(seen[1]))
 	}
 }
 
@@ -148,7 +141,7 @@ func TestT13_MarksDoNotReachTheCallersHistory(t *testing.T) {
 			if naive {
 				s.Messages[last].Content += " [memory]"
 			} else {
-				s.Messages[last] = einox.MarkTurn(s.Messages[last], "t1")
+				s.Messages[last] = einox.Mark{Turn: "t1"}.On(s.Messages[last])
 			}
 			return nil
 		}

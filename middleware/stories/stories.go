@@ -228,8 +228,8 @@ func turn(ctx context.Context, mem *middleware.MemoryMiddleware, session []*sche
 	if err != nil {
 		return "", err
 	}
-	if shown := einox.Unfold(messages); slices.ContainsFunc(shown, einox.IsRecalled) {
-		at := slices.IndexFunc(shown, einox.IsRecalled)
+	shown := einox.Unfold(messages)
+	if at := slices.IndexFunc(shown, func(m einox.Marked) bool { return m.Kind == einox.Note }); at >= 0 {
 		note = shown[at].Content
 	}
 	return note, errors.Join(mem.Finish(ctx, append(messages, answer)), mem.Flush(ctx))

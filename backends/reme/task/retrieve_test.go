@@ -231,7 +231,7 @@ func TestATrajectoryIsReadFromReMesJSON(t *testing.T) {
 
 func TestTheTaskIsTheQueryElseTheUsersFirstWords(t *testing.T) {
 	note := schema.UserMessage("n")
-	einox.MarkNote(note)
+	note = einox.Mark{Kind: einox.Note}.On(note)
 	messages := []*schema.Message{schema.SystemMessage("s"), note, schema.UserMessage("For context: [a] said: x."), schema.UserMessage(" "), schema.UserMessage("first"), schema.UserMessage("second")}
 	assert.Equal(t, "first", (&Trajectory{Messages: messages}).task())
 	assert.Equal(t, "q", (&Trajectory{Messages: messages, Query: " q "}).task())
@@ -242,7 +242,7 @@ func TestStepsAreShownWithAllThatHappened(t *testing.T) {
 	thinking := schema.AssistantMessage("I look.", []schema.ToolCall{call("1", "find", `{"what":"key"}`), call("2", "", "")})
 	thinking.ReasoningContent = "a key first\nthen the door"
 	note := schema.UserMessage("a memory")
-	einox.MarkNote(note)
+	note = einox.Mark{Kind: einox.Note}.On(note)
 	assert.Equal(t, `step 1 user
   open it
 step 2 assistant

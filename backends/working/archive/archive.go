@@ -104,7 +104,7 @@ func (x *Archive) Put(ctx context.Context, messages []*schema.Message) (string, 
 // placeholder of a range counts as that range.
 func (x *Archive) inLog(ctx context.Context, messages []*schema.Message) (ref, bool) {
 	var whole ref
-	for i, m := range messages {
+	for i, m := range einox.Decode(messages) {
 		r, ok := placeOf(m)
 		switch {
 		case !ok || i > 0 && r.from <= whole.upto:
@@ -120,13 +120,12 @@ func (x *Archive) inLog(ctx context.Context, messages []*schema.Message) (ref, b
 }
 
 // placeOf returns the range of the log that a message is or stands for.
-func placeOf(m *schema.Message) (ref, bool) {
-	if s := einox.RefOf(m); s != "" {
-		r, ok := readRef(s)
+func placeOf(m einox.Marked) (ref, bool) {
+	if m.Ref != "" {
+		r, ok := readRef(m.Ref)
 		return r, ok && r.isLog()
 	}
-	seq := einox.SeqOf(m)
-	return ref{from: seq, upto: seq}, seq > 0 && seq <= wholeLog && !einox.IsNote(m)
+	return ref{from: m.Seq, upto: m.Seq}, m.Seq > 0 && m.Seq <= wholeLog && m.Kind == ""
 }
 
 // onlyMarkers reports whether a short range of the log has only markers of ended turns. It
@@ -146,26 +145,25 @@ func (x *Archive) onlyMarkers(ctx context.Context, r ref) bool {
 // It returns ErrNotFound if this session lacks one of the archives, even where another session
 // has it, and ErrInvalid for a malformed id.
 func (x *Archive) Restore(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
-	out, err := x.restore(ctx, messages)
+	out, err := x.restore(ctx, einox.Decode(messages))
 	if err != nil {
 		return nil, fmt.Errorf("restoring the context of session %s: %w", x.key, err)
 	}
-	return out, nil
+	return einox.Encode(out), nil
 }
 
 // restore recurses without a limit: the name of a blob is the hash of its content, so that
 // cycles are impossible.
-func (x *Archive) restore(ctx context.Context, messages []*schema.Message) ([]*schema.Message, error) {
-	var out []*schema.Message
+func (x *Archive) restore(ctx context.Context, messages []einox.Marked) ([]einox.Marked, error) {
+	var out []einox.Marked
 	for _, m := range messages {
-		id := einox.RefOf(m)
-		if id == "" {
+		if m.Ref == "" {
 			out = append(out, m)
 			continue
 		}
-		var held []*schema.Message
-		err := x.documents(ctx, id, func(d *document) error {
-			held = append(held, d.Message)
+		var held []einox.Marked
+		err := x.documents(ctx, m.Ref, func(d *document) error {
+			held = append(held, d.Marked)
 			return nil
 		})
 		if err == nil {
@@ -180,7 +178,7 @@ func (x *Archive) restore(ctx context.Context, messages []*schema.Message) ([]*s
 }
 
 // blob returns the messages of a blob.
-func (x *Archive) blob(ctx context.Context, r ref) ([]*schema.Message, error) {
+func (x *Archive) blob(ctx context.Context, r ref) ([]einox.Marked, error) {
 	data, err := x.cfg.Sessions.GetBlob(ctx, x.key.Partition, x.key.ID, blobFolder+r.blob)
 	switch {
 	case errors.Is(err, backends.ErrNotFound):
@@ -188,7 +186,7 @@ func (x *Archive) blob(ctx context.Context, r ref) ([]*schema.Message, error) {
 	case err == nil && idOf(data) != r.blob:
 		err = fmt.Errorf("%w: its content is not the one that it was named for", errDamaged)
 	}
-	var messages []*schema.Message
+	var messages []einox.Marked
 	if err == nil {
 		messages, err = decode(data)
 	}

@@ -84,13 +84,11 @@ func (s *shelf) messages(scope backends.Scope, id string) ([]*schema.Message, er
 }
 
 func placeholder(id string) *schema.Message {
-	return einox.MarkRef(schema.UserMessage("in the place of "+id), id)
+	return einox.Mark{Ref: id}.On(schema.UserMessage("in the place of " + id))
 }
 
 func summary(id, text string) *schema.Message {
-	m := schema.UserMessage(text)
-	einox.MarkSummary(m)
-	return einox.MarkRef(m, id)
+	return einox.Mark{Kind: einox.Summary, Ref: id}.On(schema.UserMessage(text))
 }
 
 func TestPutWritesNothingThatTheLogHolds(t *testing.T) {
@@ -106,7 +104,7 @@ func TestPutWritesNothingThatTheLogHolds(t *testing.T) {
 		"log-2-4": log[1:3], // over the end of the turn
 		"log-1-5": {summary("log-1-2", "ab"), log[2], log[3]},
 		"log-1-4": {summary("log-1-3", "ab"), log[2]},
-		"log-2-5": {log[1], einox.MarkRef(schema.ToolMessage("preview", "c"), "log-4"), log[3]},
+		"log-2-5": {log[1], einox.Mark{Ref: "log-4"}.On(schema.ToolMessage("preview", "c")), log[3]},
 	} {
 		ref, err := x.Put(t.Context(), messages)
 		require.NoError(t, err)
@@ -118,7 +116,7 @@ func TestPutWritesNothingThatTheLogHolds(t *testing.T) {
 		require.Equal(t, originals, named, "what the id names is what the messages stand for")
 	}
 	note := *log[1]
-	einox.MarkNote(&note)
+	note = *einox.Mark{Kind: einox.Note}.On(&note)
 	for name, messages := range map[string][]*schema.Message{
 		"out of order":           {log[1], log[0]},
 		"a gap":                  {log[0], log[2]},
@@ -128,7 +126,7 @@ func TestPutWritesNothingThatTheLogHolds(t *testing.T) {
 		"a placeholder of blobs": {log[0], summary("a-aaaaaaaaaaaaaaaaaaaa", "x")},
 		"an id that is none":     {summary("log-0", "x")},
 		"a note":                 {log[0], &note},
-		"beyond the log":         {log[3], einox.MarkSeq(schema.UserMessage("x"), 9)},
+		"beyond the log":         {log[3], einox.Mark{Seq: 9}.On(schema.UserMessage("x"))},
 	} {
 		ref, err := x.Put(t.Context(), messages)
 		require.NoError(t, err, name)
@@ -148,7 +146,7 @@ func TestAnIDNamesOneContentForEver(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 	want := *m
-	want.Extra = map[string]any{"_einomem_turn": "t1"}
+	want.Extra = map[string]any{"_einomem": `{"turn":"t1"}`}
 	got, err := s.messages(ann, first)
 	require.NoError(t, err)
 	require.Equal(t, []*schema.Message{&want}, got)
@@ -166,10 +164,23 @@ func TestAnIDNamesOneContentForEver(t *testing.T) {
 	}
 
 	ref := s.put(ann, schema.UserMessage("<b> & 茶"))
-	require.Equal(t, "a-vhdq654gdpef22wfpyme", ref)
+	require.Equal(t, "a-nutrv2zu5lsajubmhjph", ref)
 	data, err := s.store.GetBlob(t.Context(), p, ann.SessionID, "archive/"+ref[2:])
 	require.NoError(t, err)
-	require.Equal(t, `{"format":1,"messages":[{"role":"user","content":"<b> & 茶"}]}`, string(data), "what older versions wrote must stay readable")
+	require.Equal(t, `{"format":2,"messages":[{"role":"user","content":"<b> & 茶"}]}`, string(data), "what older versions wrote must stay readable")
+}
+
+// An archive that the release before wrote has a string for each part of a mark.
+func TestArchivesOfOlderReleasesAreRead(t *testing.T) {
+	s := open(t, nil)
+	s.log(ann, schema.UserMessage("first"), schema.AssistantMessage("second", nil))
+	_, p := s.of(ann)
+	const old = `{"format":1,"messages":[{"role":"user","content":"[Earlier.]","marks":{"_einomem":"summary","_einomem_archive":"log-1-2","_einomem_seq":"2"}},{"role":"user","content":"hi"}]}`
+	const id = "a-yediwvhkaqm3qexe6aml"
+	require.NoError(t, s.store.PutBlob(t.Context(), p, ann.SessionID, "archive/"+id[2:], []byte(old)))
+	got, err := s.messages(ann, id)
+	require.NoError(t, err)
+	require.Equal(t, []string{"first", "second", "hi"}, []string{got[0].Content, got[1].Content, got[2].Content}, "its reference is followed")
 }
 
 func TestPutRefusesWhatCannotBeReadAgain(t *testing.T) {
@@ -202,19 +213,18 @@ func TestTextsAndMarksAreRedacted(t *testing.T) {
 		Role: schema.Assistant, Content: pw, ReasoningContent: pw, ToolCalls: []schema.ToolCall{{Function: schema.FunctionCall{Name: "f", Arguments: pw}}},
 		MultiContent: []schema.ChatMessagePart{{Text: pw}}, UserInputMultiContent: []schema.MessageInputPart{{Text: pw}}, AssistantGenMultiContent: []schema.MessageOutputPart{{Text: pw}},
 	}
-	const key = einox.MarkerKey + "_placeholder"
-	m = einox.WithMarks(m, map[string]string{key: `{"messages":1234567,"asked":["pw hunter2 & more"]}`})
+	m = einox.Mark{Stands: `{"messages":1234567,"asked":["pw hunter2 & more"]}`}.On(m)
 	ref := s.put(ann, m)
 	data, err := s.store.GetBlob(t.Context(), p, ann.SessionID, "archive/"+ref[2:])
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "hunter2")
-	require.Contains(t, einox.Marks(m)[key], "hunter2", "the caller's message is as it was")
+	require.Contains(t, einox.MarkOf(m).Stands, "hunter2", "the caller's message is as it was")
 	page, err := x.Read(t.Context(), &archive.ReadRequest{Ref: ref})
 	require.NoError(t, err)
 	require.Equal(t, 6, strings.Count(page.Text, "pw [secret]"))
 	got, err := s.messages(ann, ref)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"messages":1234567,"asked":["pw [secret] & more"]}`, einox.Marks(got[0])[key])
+	require.JSONEq(t, `{"messages":1234567,"asked":["pw [secret] & more"]}`, einox.MarkOf(got[0]).Stands)
 }
 
 // idle is a backend that learns nothing.
@@ -249,12 +259,10 @@ func TestTheLogAndBlobsKeepTheSame(t *testing.T) {
 	require.NoError(t, err)
 	for i := range log {
 		require.Contains(t, found.Matches[i].Ref, "log-")
-		require.EqualValues(t, i+1, einox.SeqOf(log[i]))
-		require.Equal(t, "t1", einox.TurnOf(log[i]))
-		at, ok := einox.IndexOf(log[i])
-		require.True(t, ok)
-		require.Equal(t, i, at)
-		require.Equal(t, blob[i], einox.Unmark(log[i]))
+		require.EqualValues(t, i+1, einox.MarkOf(log[i]).Seq)
+		require.Equal(t, "t1", einox.MarkOf(log[i]).Turn)
+		require.Equal(t, i+1, einox.MarkOf(log[i]).Nth)
+		require.Equal(t, blob[i], einox.Mark{}.On(log[i]))
 	}
 	require.Equal(t, "log-1-4", s.put(ann, log...))
 }

@@ -22,8 +22,8 @@ import (
 )
 
 // format is the version of the content of blobs. Raise it with every change that an older reader
-// would misread.
-const format = 1
+// would misread. Blobs of format 1 hold marks in the form of older releases.
+const format = 2
 
 // errDamaged says that the bytes of a blob differ from the bytes that [Archive.Put] wrote, or
 // that a newer version wrote them. Other archives still work.
@@ -35,11 +35,12 @@ type saved struct {
 	Messages []savedMessage `json:"messages"`
 }
 
-// savedMessage is a message with memory's marks beside it. The rest of Extra may be impossible
-// to encode, and stays out.
+// savedMessage is a message with its mark beside it. The rest of Extra may be impossible to
+// encode, and stays out.
 type savedMessage struct {
 	*schema.Message
-	Marks map[string]string `json:"marks,omitempty"`
+	Mark  *einox.Mark       `json:"mark,omitempty"`
+	Marks map[string]string `json:"marks,omitempty"` // of format 1
 }
 
 // codec writes compact JSON.
@@ -49,16 +50,16 @@ var codec = sonic.Config{SortMapKeys: true, ValidateString: true, CopyString: tr
 func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 	s := saved{Format: format, Messages: make([]savedMessage, len(messages))}
 	parts := false
-	for i, m := range messages {
-		if einox.IsPrivate(m) {
-			m = einox.Withheld(m)
+	for i, m := range einox.Decode(messages) {
+		if m.Private != "" {
+			m.Message = einox.Withheld(m.Message)
 		}
-		marks := einox.Marks(m)
-		for key, mark := range marks { // some marks quote the conversation
-			marks[key] = x.clean(mark)
+		m.Stands, m.Folded = x.clean(m.Stands), nil // the one quotes the conversation, the other the notes
+		s.Messages[i] = savedMessage{Message: einox.Stored(m.Message, x.clean)}
+		if m.Mark.String() != "" {
+			s.Messages[i].Mark = &m.Mark
 		}
-		s.Messages[i] = savedMessage{Message: einox.Stored(m, x.clean), Marks: marks}
-		parts = parts || einox.HasParts(m)
+		parts = parts || einox.HasParts(m.Message)
 	}
 	data, err := codec.Marshal(&s)
 	if err == nil && parts { // the Extra of a part may be nested deeper than the decoder goes
@@ -80,23 +81,26 @@ func (x *Archive) clean(s string) string {
 }
 
 // decode reads the bytes of a blob. It takes any bytes.
-func decode(data []byte) ([]*schema.Message, error) {
+func decode(data []byte) ([]einox.Marked, error) {
 	var s saved
 	switch err := codec.Unmarshal(data, &s); {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	case s.Format != format:
-		return nil, fmt.Errorf("%w: has format %d, and this version reads %d alone", errDamaged, s.Format, format)
+	case s.Format < 1 || s.Format > format:
+		return nil, fmt.Errorf("%w: has format %d, and this version reads 1 to %d", errDamaged, s.Format, format)
 	case len(s.Messages) == 0:
 		return nil, fmt.Errorf("%w: no messages", errDamaged)
 	}
-	messages := make([]*schema.Message, len(s.Messages))
+	messages := make([]einox.Marked, len(s.Messages))
 	for i, m := range s.Messages {
 		if m.Message == nil {
 			return nil, fmt.Errorf("%w: message %d is empty", errDamaged, i)
 		}
 		m.Extra, m.ResponseMeta = nil, nil
-		messages[i] = einox.WithMarks(m.Message, m.Marks)
+		messages[i] = einox.DecodeOne(m.Message)
+		if messages[i].Mark = einox.OldMark(m.Marks); m.Mark != nil {
+			messages[i].Mark = *m.Mark
+		}
 	}
 	return messages, nil
 }

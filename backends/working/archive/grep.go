@@ -200,8 +200,8 @@ func (s *search) each(ctx context.Context, id string, named bool) error {
 		if d.id == id {
 			line, at = line+strings.Count(said, "\n"), at+len(said)
 		}
-		if inner := einox.RefOf(d.Message); named && inner != "" {
-			return s.tolerate(inner, s.each(ctx, inner, true))
+		if named && d.Ref != "" {
+			return s.tolerate(d.Ref, s.each(ctx, d.Ref, true))
 		}
 		return nil
 	})
@@ -245,7 +245,7 @@ func (s *search) document(ctx context.Context, d *document, said string, m Match
 
 // repeats reports whether d only repeats messages that are searched themselves.
 func (s *search) repeats(d *document) bool {
-	return d.Role == schema.Tool && slices.Contains(s.req.Skip, d.ToolName) || einox.RefOf(d.Message) != "" && !einox.IsSummary(d.Message)
+	return d.Role == schema.Tool && slices.Contains(s.req.Skip, d.ToolName) || d.Ref != "" && d.Kind != einox.Summary
 }
 
 // calls reports whether a line is a call of a skipped tool.
@@ -257,7 +257,7 @@ func (s *search) calls(d *document, line string) bool {
 
 // fresh reports whether d is the first found message with its content.
 func (s *search) fresh(d *document) bool {
-	same := document{alone: true, Message: einox.Unmark(d.Message)}
+	same := document{alone: true, Marked: einox.Marked{Message: d.Message}}
 	id := sha256.Sum256([]byte(string(d.Role) + d.ToolCallID + "\x00" + same.text()))
 	known := s.seen[id]
 	s.seen[id] = true

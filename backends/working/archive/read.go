@@ -14,8 +14,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/einox"
@@ -163,7 +161,7 @@ type document struct {
 	label string // its place in the archive, for people
 	when  time.Time
 	alone bool // it is the only message of the archive
-	*schema.Message
+	einox.Marked
 }
 
 // documents calls f for each message of an archive until f fails. An empty archive is
@@ -176,11 +174,11 @@ func (x *Archive) documents(ctx context.Context, id string, f func(*document) er
 	case r.isLog():
 		err = x.logged(ctx, r, f)
 	default:
-		var messages []*schema.Message
+		var messages []einox.Marked
 		messages, err = x.blob(ctx, r)
 		for i, m := range messages {
 			if err == nil {
-				err = f(&document{id: id, label: "#" + strconv.Itoa(i), alone: len(messages) == 1, Message: m})
+				err = f(&document{id: id, label: "#" + strconv.Itoa(i), alone: len(messages) == 1, Marked: m})
 			}
 		}
 	}
@@ -224,13 +222,13 @@ func (x *Archive) logged(ctx context.Context, r ref, f func(*document) error) er
 // entry returns an entry of the log with the marks of its place.
 func entry(e *store.Entry) *document {
 	m := einox.Logged(e.Message.Message, e.Seq, e.Turn, e.ID)
-	return &document{id: einox.LogRef(e.Seq, e.Seq), label: strconv.FormatInt(e.Seq, 10), when: e.Time, Message: m}
+	return &document{id: einox.LogRef(e.Seq, e.Seq), label: strconv.FormatInt(e.Seq, 10), when: e.Time, Marked: m}
 }
 
 // text returns the text of a message. A message read alone that has only content gives just that
 // content. Otherwise it gives whole lines, and the first names the author.
 func (d *document) text() string {
-	if d.alone && d.ReasoningContent == "" && len(d.ToolCalls) == 0 && !einox.HasParts(d.Message) && einox.RefOf(d.Message) == "" {
+	if d.alone && d.ReasoningContent == "" && len(d.ToolCalls) == 0 && !einox.HasParts(d.Message) && d.Ref == "" {
 		return d.Content
 	}
 	lines := []string{d.header()}
@@ -263,8 +261,8 @@ func (d *document) header() string {
 	if !d.when.IsZero() {
 		when = d.when.UTC().Format("2006-01-02 15:04")
 	}
-	if id := einox.RefOf(d.Message); id != "" {
-		instead = "(in the place of " + id + ")"
+	if d.Ref != "" {
+		instead = "(in the place of " + d.Ref + ")"
 	}
 	return joined("["+d.label+"]", string(d.Role), d.ToolName, d.Name, when, instead)
 }

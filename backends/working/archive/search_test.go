@@ -174,7 +174,7 @@ func Example() {
 	whole, err := x.Read(ctx, &archive.ReadRequest{Ref: id})
 	fmt.Print(whole.Text, err, "\n")
 	// Output:
-	// a-rzlbipmhmum4eenkroa2 <nil>
+	// a-ee6jiwxjmns64g7ue6v2 <nil>
 	// line 6: port 8080 is taken
 	// "port 8080 is taken\nexit 1\n" of 7 lines <nil>
 	// [#0] assistant
@@ -247,7 +247,7 @@ func TestGrepLeavesOutWhatRepeats(t *testing.T) {
 	x, _ := s.of(ann)
 	call := schema.AssistantMessage("the port?", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "ls", Arguments: `{"port":1}`}}, {ID: "d", Function: schema.FunctionCall{Name: "grep", Arguments: `{"pattern":"port"}`}}})
 	s.log(ann, schema.UserMessage("a port"), call, schema.ToolMessage("1: a port", "d", schema.WithToolName("grep")), schema.ToolMessage("port", "c", schema.WithToolName("ls")))
-	blob := s.put(ann, einox.MarkRef(schema.UserMessage("beginning of a port"), "log-1"), summary("log-1", "a summary with a port"))
+	blob := s.put(ann, einox.Mark{Ref: "log-1"}.On(schema.UserMessage("beginning of a port")), summary("log-1", "a summary with a port"))
 	lines := func(req archive.GrepRequest) (out []string) {
 		req.Pattern = "port"
 		for _, m := range found(t, x, req) {
@@ -433,7 +433,7 @@ func drawMessage(t *rapid.T) *schema.Message {
 		m.Extra, m.ResponseMeta = map[string]any{"provider": make(chan int)}, &schema.ResponseMeta{FinishReason: "stop"}
 	}
 	if rapid.Bool().Draw(t, "marked") {
-		m = einox.MarkIndex(einox.MarkTurn(m, "t1"), rapid.IntRange(0, 9).Draw(t, "index"))
+		m = einox.Mark{Turn: "t1", Nth: rapid.IntRange(0, 9).Draw(t, "index") + 1}.On(m)
 	}
 	return m
 }
@@ -450,7 +450,7 @@ func TestPropertyArchive(t *testing.T) {
 		var history []*schema.Message
 		logged := rapid.IntRange(0, 12).Draw(t, "logged")
 		for range logged {
-			history = append(history, einox.Unmark(einox.Stored(drawMessage(t), func(s string) string { return strings.ToValidUTF8(s, "?") })))
+			history = append(history, einox.Mark{}.On(einox.Stored(drawMessage(t), func(s string) string { return strings.ToValidUTF8(s, "?") })))
 			if m := history[len(history)-1]; rapid.IntRange(0, 4).Draw(t, "end of turn") == 0 {
 				*m = *schema.AssistantMessage("", nil)
 			}
@@ -582,12 +582,12 @@ func TestGrepReturnsWhatItFoundUntilItsDeadline(t *testing.T) {
 func TestOfPrivateMessagesAPlaceholderIsArchived(t *testing.T) {
 	s := open(t, nil)
 	call := schema.AssistantMessage("I use 9911", []schema.ToolCall{{ID: "c1", Function: schema.FunctionCall{Name: "pay", Arguments: `{"pin":"9911"}`}}})
-	ref := s.put(ann, schema.UserMessage("hello"), einox.MarkPrivate(call), einox.MarkPrivate(schema.ToolMessage("9911 is right", "c1", schema.WithToolName("pay"))), einox.MarkPrivate(schema.UserMessage("密码是9911")))
+	ref := s.put(ann, schema.UserMessage("hello"), einox.Mark{Private: einox.Private}.On(call), einox.Mark{Private: einox.Private}.On(schema.ToolMessage("9911 is right", "c1", schema.WithToolName("pay"))), einox.Mark{Private: einox.Private}.On(schema.UserMessage("密码是9911")))
 	held, err := s.messages(ann, ref)
 	require.NoError(t, err)
 	require.Equal(t, []string{"user: hello", "assistant:  calls pay", "tool: [Private: not kept.]", "user: [私密内容，未保留。]"}, testkit.Lines(held))
 	require.Equal(t, "{}", held[1].ToolCalls[0].Function.Arguments)
 	require.Equal(t, held[1].ToolCalls[0].ID, held[2].ToolCallID, "a call and its result stay together")
-	require.True(t, einox.IsPrivate(held[3]), "what is put back stays private")
-	require.Equal(t, "密码是9911", einox.MarkPrivate(schema.UserMessage("密码是9911")).Content)
+	require.True(t, einox.MarkOf(held[3]).Private != "", "what is put back stays private")
+	require.Equal(t, "密码是9911", einox.Mark{Private: einox.Private}.On(schema.UserMessage("密码是9911")).Content)
 }

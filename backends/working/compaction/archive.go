@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/internal/einox"
 )
 
@@ -82,7 +80,7 @@ func (c *draft) runningGroups() [][]int {
 	exchanges := einox.Exchanges(c.messages, l.running)
 	var out [][]int
 	for _, e := range exchanges[:max(0, len(exchanges)-1)] {
-		if !l.keeps(c.messages, e.From) && !einox.Asks(c.messages[e.From]) {
+		if !l.keeps(c.messages, e.From) && !c.messages[e.From].Asks() {
 			out = append(out, indices(e))
 		}
 	}
@@ -118,7 +116,7 @@ func (c *draft) grow(g *leaving, indices []int) {
 }
 
 // standIn returns the placeholder of the set, and how many tokens the context loses by it.
-func (c *draft) standIn(g *leaving, s shape, ref string) (p *schema.Message, gain int) {
+func (c *draft) standIn(g *leaving, s shape, ref string) (p einox.Marked, gain int) {
 	p = c.placeholder(&g.digest, s, ref)
 	return p, g.tokens - c.count(p)
 }
@@ -152,7 +150,7 @@ func (c *draft) fold(ctx context.Context, g *leaving, s shape) error {
 	if _, gain := c.standIn(g, s, draftRef); len(g.indices) == 0 || gain <= 0 {
 		return nil
 	}
-	messages := make([]*schema.Message, len(g.indices))
+	messages := make([]einox.Marked, len(g.indices))
 	for n, i := range g.indices {
 		messages[n] = c.messages[i]
 	}

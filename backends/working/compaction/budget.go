@@ -100,10 +100,6 @@ func (b Budget) Usage(messages []*schema.Message) Usage {
 	return u
 }
 
-// isMemory reports whether memory added m: a note of a search or the core blocks. Memory can
-// make such a message again.
-func isMemory(m *schema.Message) bool { return einox.IsRecalled(m) || einox.IsCore(m) }
-
 // Counter counts the tokens of a text as a model does. It must be safe for concurrent use. A
 // longer text must count at least as much.
 type Counter func(text string) int

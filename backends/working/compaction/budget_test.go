@@ -76,10 +76,10 @@ func TestEveryWindowHasALimit(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	said := schema.UserMessage("123456")               // 10 with what a message costs
-	note := marked("1234567890123456", einox.MarkNote) // 20
-	core := marked("1234567890123456", einox.MarkCore) // 20
-	summary := marked("123456", einox.MarkSummary)     // 10: it stands in for what was said
+	said := schema.UserMessage("123456")                             // 10 with what a message costs
+	note := marked("1234567890123456", einox.Mark{Kind: einox.Note}) // 20
+	core := marked("1234567890123456", einox.Mark{Kind: einox.Core}) // 20
+	summary := marked("123456", einox.Mark{Kind: einox.Summary})     // 10: it stands in for what was said
 	for name, tc := range map[string]struct {
 		in   []*schema.Message
 		want int
@@ -141,7 +141,7 @@ func TestWhatFitsIsWithinTheWindow(t *testing.T) {
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 60), 0, 6).Draw(rt, "messages") {
 			m := &schema.Message{Role: schema.User, Content: string(make([]byte, n))}
 			if n%3 == 0 {
-				einox.MarkNote(m)
+				m = einox.Mark{Kind: einox.Note}.On(m)
 			}
 			all += n + 4
 			messages = append(messages, m)

@@ -62,7 +62,7 @@ func (s ChooseRounds) choose(ctx context.Context, c *draft, groups [][]int) (cho
 	rounds := make([][]*schema.Message, len(groups))
 	for n, indices := range groups {
 		for _, i := range indices {
-			rounds[n] = append(rounds[n], c.messages[i])
+			rounds[n] = append(rounds[n], c.messages[i].Message)
 		}
 	}
 	if err := work.Catch(s.Name, func() error { chosen = s.Choose(ctx, rounds, c.over()); return nil }); err != nil {

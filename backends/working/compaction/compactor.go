@@ -13,6 +13,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // Archive keeps the messages that leave a context:
@@ -202,7 +203,7 @@ func (c *Compactor) Compact(ctx context.Context, r *Request) (*Result, error) {
 			result.Steps = append(result.Steps, work.apply(ctx, s))
 		}
 	}
-	result.Messages, result.After = work.messages, work.usage()
+	result.Messages, result.After = einox.Encode(work.messages), work.usage()
 	result.Usage, result.Summary = work.spent, work.summary
 	switch {
 	case work.over() > 0 && ctx.Err() != nil:

@@ -69,7 +69,7 @@ func (s *shelf) log(t testing.TB, messages ...*schema.Message) []*schema.Message
 	a, out := &store.Append{Scope: ann}, slices.Clone(messages)
 	for i, m := range messages {
 		a.Entries = append(a.Entries, store.Entry{Message: backends.Message{ID: fmt.Sprint("t-", i), Turn: "t", Message: m}})
-		out[i] = einox.MarkSeq(m, int64(i+1))
+		out[i] = einox.Mark{Seq: int64(i + 1)}.On(m)
 	}
 	p, err := ann.Speaker()
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func compactedWith(t require.TestingT, cfg *compaction.Config, messages []*schem
 // said shows messages as JSON: all of them with their marks, or what anybody said.
 func said(messages []*schema.Message, all bool) (out []string) {
 	for _, m := range messages {
-		if m == nil || !all && (m.Role == schema.System || einox.IsRecalled(m) || einox.IsCore(m)) {
+		if m == nil || !all && (m.Role == schema.System || einox.MarkOf(m).Kind == einox.Note || einox.MarkOf(m).Kind == einox.Core) {
 			continue
 		}
 		bare := *m
@@ -157,11 +157,7 @@ func result(id, text string) *schema.Message {
 	return schema.ToolMessage(text, id, schema.WithToolName("look"))
 }
 
-func marked(text string, mark func(*schema.Message)) *schema.Message {
-	m := schema.UserMessage(text)
-	mark(m)
-	return m
-}
+func marked(text string, mark einox.Mark) *schema.Message { return mark.On(schema.UserMessage(text)) }
 
 func thinks(m *schema.Message, reasoning string) *schema.Message {
 	n := *m
@@ -205,7 +201,7 @@ func shapeOf(messages []*schema.Message) string {
 		if einox.IsNote(m) {
 			out[i] += "*"
 		}
-		if einox.RefOf(m) != "" {
+		if einox.MarkOf(m).Ref != "" {
 			out[i] += "^"
 		}
 	}
@@ -244,7 +240,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestCompactLeavesWhatFits(t *testing.T) {
 	s := newShelf(t)
-	in := append(rounds(0, 3), marked("n", einox.MarkNote), user("now"))
+	in := append(rounds(0, 3), marked("n", einox.Mark{Kind: einox.Note}), user("now"))
 	full, err := compacted(t, 1<<20, in, s)
 	require.NoError(t, err)
 	out, err := compacted(t, full.Before.Tokens, in, s)
@@ -287,7 +283,7 @@ func TestCompactGoesDownToTheTrigger(t *testing.T) {
 }
 
 func TestCompactStopsAtTheFirstStepThatSuffices(t *testing.T) {
-	in := append([]*schema.Message{user("a"), marked(long(500), einox.MarkNote), user("a"), thinks(reply("b"), long(500))}, append(rounds(0, 5), user("now"))...)
+	in := append([]*schema.Message{user("a"), marked(long(500), einox.Mark{Kind: einox.Note}), user("a"), thinks(reply("b"), long(500))}, append(rounds(0, 5), user("now"))...)
 	out, err := compacted(t, 600, in, newShelf(t))
 	require.NoError(t, err)
 	require.Equal(t, []compaction.Report{{Step: "drop_derived", Replaced: 2, Saved: out.Before.Tokens - out.After.Tokens}}, out.Steps)

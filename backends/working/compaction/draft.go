@@ -23,7 +23,7 @@ type draft struct {
 	language backends.Language
 	texts    *phrases
 
-	messages []*schema.Message
+	messages []einox.Marked
 	tokens   []int // of messages
 	total    int   // of tokens
 	initial  int   // total before any step
@@ -34,9 +34,10 @@ type draft struct {
 }
 
 func newDraft(cfg *Config, r *Request) *draft {
-	c := &draft{config: cfg, archive: r.Archive, language: languageOf(cfg.Language, r.Messages)}
+	messages := einox.Decode(r.Messages)
+	c := &draft{config: cfg, archive: r.Archive, language: languageOf(cfg.Language, messages)}
 	c.texts = phrasesIn[c.language]
-	c.messages = einox.Repair(r.Messages, c.texts.repair)
+	c.messages = einox.Repair(messages, c.texts.repair)
 	c.tokens = make([]int, len(c.messages))
 	for i, m := range c.messages {
 		c.tokens[i] = c.count(m)
@@ -47,10 +48,10 @@ func newDraft(cfg *Config, r *Request) *draft {
 }
 
 // languageOf returns the configured language, else the one of the last user message.
-func languageOf(configured backends.Language, messages []*schema.Message) backends.Language {
+func languageOf(configured backends.Language, messages []einox.Marked) backends.Language {
 	for i := len(messages) - 1; i >= 0; i-- {
-		if einox.Asks(messages[i]) {
-			return configured.For(einox.Text(messages[i]))
+		if messages[i].Asks() {
+			return configured.For(einox.Text(messages[i].Message))
 		}
 	}
 	return configured.For()
@@ -67,7 +68,7 @@ func (c *draft) apply(ctx context.Context, s *step) Report {
 	return Report{Step: s.name, Replaced: c.replaced, Saved: before - c.total, Err: err}
 }
 
-func (c *draft) count(m *schema.Message) int { return c.config.Budget.Counter.Message(m) }
+func (c *draft) count(m einox.Marked) int { return c.config.Budget.Counter.Message(m.Message) }
 
 // countText counts a single text.
 func (c *draft) countText(s string) int { return c.config.Budget.Counter(s) }
@@ -116,21 +117,21 @@ func (c *draft) layout() *layout {
 
 // keeps reports whether message i stays in the context for good: the system's messages, and
 // memory's notes for the running turn.
-func (l *layout) keeps(messages []*schema.Message, i int) bool {
-	return l.kept[i] || messages[i].Role == schema.System && !einox.IsNote(messages[i])
+func (l *layout) keeps(messages []einox.Marked, i int) bool {
+	return l.kept[i] || messages[i].Role == schema.System && messages[i].Kind == ""
 }
 
 // currentNotes returns memory's messages for the turn that begins at start: the notes from there
 // on; the last message of the core blocks; and the notes right after the system's messages. A
 // note of the turn replaces an earlier one of the same name.
-func currentNotes(messages []*schema.Message, start int) map[int]bool {
+func currentNotes(messages []einox.Marked, start int) map[int]bool {
 	kept, names := make(map[int]bool), make(map[string]bool)
 	core := -1
 	for i, m := range messages {
 		switch {
-		case einox.IsCore(m):
+		case m.Kind == einox.Core:
 			core = i
-		case i >= start && einox.IsRecalled(m):
+		case i >= start && m.Kind == einox.Note:
 			kept[i], names[m.Name] = true, true
 		}
 	}
@@ -138,9 +139,9 @@ func currentNotes(messages []*schema.Message, start int) map[int]bool {
 		kept[core] = true
 	}
 	for i, m := range messages[:start] {
-		if einox.IsRecalled(m) && !names[m.Name] {
+		if m.Kind == einox.Note && !names[m.Name] {
 			kept[i], names[m.Name] = true, true
-		} else if m.Role != schema.System && !einox.IsNote(m) {
+		} else if m.Role != schema.System && m.Kind == "" {
 			break
 		}
 	}
@@ -154,21 +155,22 @@ func (c *draft) withhold() {
 	exchanges := einox.Exchanges(c.messages, einox.Span{To: len(c.messages)})
 	for _, e := range exchanges[:max(0, len(exchanges)-1)] {
 		for i := e.From; i < e.To; i++ {
-			if m := c.messages[i]; einox.IsPrivate(m) && m.Role != schema.System && (i < running.From || !einox.Asks(m)) {
-				c.replace([]int{i}, einox.Withheld(m))
+			if m := c.messages[i]; m.Private != "" && m.Role != schema.System && (i < running.From || !m.Asks()) {
+				m.Message = einox.Withheld(m.Message)
+				c.replace([]int{i}, m)
 			}
 		}
 	}
 }
 
 // put stores messages in the archive and returns their reference.
-func (c *draft) put(ctx context.Context, messages ...*schema.Message) (string, error) {
+func (c *draft) put(ctx context.Context, messages ...einox.Marked) (string, error) {
 	if c.archive == nil {
 		return "", errNoArchive
 	}
 	var ref string
 	err := work.Catch("archive", func() (err error) {
-		ref, err = c.archive.Put(ctx, messages)
+		ref, err = c.archive.Put(ctx, einox.Encode(messages))
 		return err
 	})
 	if err == nil && ref == "" {
@@ -189,22 +191,22 @@ func indices(s einox.Span) []int {
 	return out
 }
 
-// replace replaces the messages with these ascending indices by m, at the place of the first. A
-// nil m only removes them. Store them in the archive before; calls of tools and their results
+// replace replaces the messages with these ascending indices by m, where the first stood. An empty
+// m only removes them. Store them in the archive before; calls of tools and their results
 // leave together.
-func (c *draft) replace(indices []int, m *schema.Message) {
+func (c *draft) replace(indices []int, m einox.Marked) {
 	for _, i := range indices {
 		c.total -= c.tokens[i]
-		c.messages[i] = nil
+		c.messages[i].Message = nil
 	}
-	if m != nil && len(indices) > 0 {
+	if m.Message != nil && len(indices) > 0 {
 		first := indices[0]
 		c.messages[first], c.tokens[first] = m, c.count(m)
 		c.total += c.tokens[first]
 	}
 	n := 0
 	for i, m := range c.messages {
-		if m != nil {
+		if m.Message != nil {
 			c.messages[n], c.tokens[n] = m, c.tokens[i]
 			n++
 		}
@@ -216,7 +218,7 @@ func (c *draft) replace(indices []int, m *schema.Message) {
 // swap is a message that a smaller one may replace.
 type swap struct {
 	index int
-	build func(ref string) *schema.Message // the smaller one
+	build func(ref string) einox.Marked // the smaller one
 }
 
 // substitute replaces messages by smaller ones, in this order, until over returns 0 or less.
@@ -233,7 +235,7 @@ func (c *draft) substitute(ctx context.Context, swaps []swap, over func() int) e
 		if c.count(s.build(draftRef)) >= tokens {
 			continue
 		}
-		ref := einox.RefOf(m) // a placeholder's original is in the archive already
+		ref := m.Ref // a placeholder's original is in the archive already
 		if ref == "" {
 			var err error
 			if ref, err = c.put(ctx, m); err != nil {

@@ -38,24 +38,25 @@ func (c *draft) dropNotes() {
 	var drop []int
 	over := c.over()
 	for i := 0; i < l.running.From && over > 0; i++ {
-		if !l.kept[i] && isMemory(c.messages[i]) {
+		if !l.kept[i] && c.messages[i].Added() {
 			over -= c.tokens[i]
 			drop = append(drop, i)
 		}
 	}
-	c.replace(drop, nil)
+	c.replace(drop, einox.Marked{})
 }
 
 func (c *draft) dropReasoning(ctx context.Context) error {
 	var swaps []swap
 	for i, m := range c.messages[:c.layout().running.From] {
-		if m.Role != schema.Assistant || m.ReasoningContent == reasonOf(m) || einox.IsNote(m) {
+		if m.Role != schema.Assistant || m.ReasoningContent == reasonOf(m.Message) || m.Kind != "" {
 			continue
 		}
-		swaps = append(swaps, swap{index: i, build: func(ref string) *schema.Message {
-			n := *m
-			n.ReasoningContent, n.Extra = reasonOf(m), nil // providers keep more of it in Extra
-			return einox.MarkRef(einox.WithMarks(&n, einox.Marks(m)), ref)
+		swaps = append(swaps, swap{index: i, build: func(ref string) einox.Marked {
+			short, n := *m.Message, m
+			short.ReasoningContent, short.Extra = reasonOf(m.Message), nil // providers keep more of it in Extra
+			n.Message, n.Ref = &short, ref
+			return n
 		}})
 	}
 	return c.substitute(ctx, swaps, c.over)
@@ -121,13 +122,13 @@ func (s OffloadTools) swaps(c *draft, from, to int) []swap {
 
 // isResult reports whether m has the result of a tool in the tool's own words. A result that
 // lost its call is a message of memory's own.
-func isResult(m *schema.Message) bool {
-	return einox.RefOf(m) == "" && (m.Role == schema.Tool || m.Role == schema.User && einox.IsSummary(m))
+func isResult(m einox.Marked) bool {
+	return m.Ref == "" && (m.Role == schema.Tool || m.Role == schema.User && m.Kind == einox.Summary)
 }
 
 // offloadResult returns the swap of the result that is message i.
 func (c *draft) offloadResult(i, preview int) swap {
-	m, size := c.messages[i], c.sizeOf(c.messages[i], c.tokens[i])
+	m, size := c.messages[i], c.sizeOf(c.messages[i].Message, c.tokens[i])
 	call := text.Line(m.ToolName, nameRunes) + "(…)"
 	if made := callOf(c.messages, i); made != nil {
 		call = callLine(made, argumentRunes)
@@ -144,9 +145,9 @@ func (c *draft) offloadResult(i, preview int) swap {
 // make it as large as the original, it is left out.
 func (c *draft) offload(i, preview int, headline func(ref string) string) swap {
 	m, tokens := c.messages[i], c.tokens[i]
-	return swap{index: i, build: func(ref string) *schema.Message {
+	return swap{index: i, build: func(ref string) einox.Marked {
 		short := headline(ref)
-		n := placeholderFor(m, c.withSnippet(short, einox.Text(m), preview), ref)
+		n := placeholderFor(m, c.withSnippet(short, einox.Text(m.Message), preview), ref)
 		if c.count(n) >= tokens {
 			n = placeholderFor(m, short, ref)
 		}
@@ -155,7 +156,7 @@ func (c *draft) offload(i, preview int, headline func(ref string) string) swap {
 }
 
 // callOf returns the call that message i, a tool's, answers, or nil.
-func callOf(messages []*schema.Message, i int) *schema.ToolCall {
+func callOf(messages []einox.Marked, i int) *schema.ToolCall {
 	id := messages[i].ToolCallID
 	for i--; i >= 0 && messages[i].Role == schema.Tool; i-- {
 	}
@@ -194,8 +195,8 @@ func (s OffloadMessages) run(ctx context.Context, c *draft) error {
 	end := min(c.layout().running.From, c.recentFrom(s.KeepRecent))
 	var swaps []swap
 	for i, m := range c.messages[:end] {
-		said := (m.Role == schema.User || m.Role == schema.Assistant) && !einox.IsNote(m) && isOriginal(m)
-		if said && (c.tokens[i] > s.Over || hasMedia(m)) {
+		said := (m.Role == schema.User || m.Role == schema.Assistant) && m.Kind == "" && m.Stands == ""
+		if said && (c.tokens[i] > s.Over || hasMedia(m.Message)) {
 			swaps = append(swaps, s.swap(c, i))
 		}
 	}
@@ -209,17 +210,17 @@ func hasMedia(m *schema.Message) bool {
 // swap returns the swap of message i. Its short parts stay: the text beside media, or beside the
 // arguments of its calls.
 func (s OffloadMessages) swap(c *draft, i int) swap {
-	m, size := c.messages[i], c.sizeOf(c.messages[i], c.tokens[i])
-	said := einox.Text(m)
+	m, size := c.messages[i], c.sizeOf(c.messages[i].Message, c.tokens[i])
+	said := einox.Text(m.Message)
 	headline := func(ref string) string { return fmt.Sprintf(c.texts.message, size, c.where(ref)) }
 	share := s.Over / (len(m.ToolCalls) + 1)
 	if c.countText(said) > share {
 		long := c.offload(i, s.Preview, headline)
-		return swap{index: i, build: func(ref string) *schema.Message { return s.shorten(c, long.build(ref), share, ref) }}
+		return swap{index: i, build: func(ref string) einox.Marked { return s.shorten(c, long.build(ref), share, ref) }}
 	}
-	return swap{index: i, build: func(ref string) *schema.Message {
+	return swap{index: i, build: func(ref string) einox.Marked {
 		content := m.Content
-		if einox.HasParts(m) {
+		if einox.HasParts(m.Message) {
 			content = strings.TrimSpace(said + "\n" + headline(ref))
 		}
 		return s.shorten(c, placeholderFor(m, content, ref), share, ref)
@@ -228,7 +229,7 @@ func (s OffloadMessages) swap(c *draft, i int) swap {
 
 // shorten replaces the arguments that exceed their share of a message's limit. Providers want an
 // object in their place.
-func (s OffloadMessages) shorten(c *draft, n *schema.Message, share int, ref string) *schema.Message {
+func (s OffloadMessages) shorten(c *draft, n einox.Marked, share int, ref string) einox.Marked {
 	n.ToolCalls = slices.Clone(n.ToolCalls)
 	for i := range n.ToolCalls {
 		f := &n.ToolCalls[i].Function

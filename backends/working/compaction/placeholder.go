@@ -18,15 +18,10 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// A placeholder replaces messages that left. It carries the reference to their archive as a mark
-// of package einox. Under placeholderKey it says whether it stands for one message or for many;
-// for many the value is their digest.
+// A placeholder replaces messages that left. Its mark has the reference to their archive, and says
+// what it stands for: one message, or many by their digest.
 
-// placeholderKey is the mark of the placeholders of this package. It is one of memory's own
-// marks, so that archives keep it.
-const placeholderKey = einox.MarkerKey + "_placeholder"
-
-// ofOne stands under placeholderKey for one message; for many it is the digest as JSON.
+// ofOne is einox.Mark.Stands for one message; for many it is the digest as JSON.
 const ofOne = "one"
 
 // draftRef has the length of the longest usual reference. With it, placeholders are measured
@@ -40,28 +35,18 @@ const (
 	maxTools  = 12  // that are named
 )
 
-// withMark returns a copy of m that is marked as a placeholder for the content of ref.
-func withMark(m *schema.Message, mark, ref string) *schema.Message {
-	marks := einox.Marks(m)
-	marks[placeholderKey] = mark
-	return einox.MarkRef(einox.WithMarks(m, marks), ref)
-}
-
-// isOriginal reports whether m is an original message, in contrast to one that this package
-// wrote.
-func isOriginal(m *schema.Message) bool { return einox.Marks(m)[placeholderKey] == "" }
-
 // isDigest reports whether m stands for many messages: a placeholder of ours, or a summary from
 // elsewhere.
-func isDigest(m *schema.Message) bool {
-	return einox.IsSummary(m) && einox.RefOf(m) != "" && einox.Marks(m)[placeholderKey] != ofOne
+func isDigest(m einox.Marked) bool {
+	return m.Kind == einox.Summary && m.Ref != "" && m.Stands != ofOne
 }
 
 // placeholderFor returns the message that replaces m: its text is content, it plays m's part for
 // the provider, and it carries memory's marks.
-func placeholderFor(m *schema.Message, content, ref string) *schema.Message {
-	n := &schema.Message{Role: m.Role, Name: m.Name, Content: content, ReasoningContent: reasonOf(m), ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, ToolName: m.ToolName}
-	return withMark(einox.WithMarks(n, einox.Marks(m)), ofOne, ref)
+func placeholderFor(m einox.Marked, content, ref string) einox.Marked {
+	m.Message = &schema.Message{Role: m.Role, Name: m.Name, Content: content, ReasoningContent: reasonOf(m.Message), ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID, ToolName: m.ToolName}
+	m.Stands, m.Ref = ofOne, ref
+	return m
 }
 
 // where gives a reference and the way to read it.
@@ -103,7 +88,7 @@ func callLine(c *schema.ToolCall, arguments int) string {
 	return text.Line(c.Function.Name, nameRunes) + "(" + text.Line(c.Function.Arguments, arguments) + ")"
 }
 
-// digest is the content of a placeholder of many messages. It is kept as a mark, so that a later
+// digest is the content of a placeholder of many messages. It is kept in its mark, so that a later
 // placeholder can take it over.
 type digest struct {
 	Rounds   int            `json:"rounds,omitempty"`
@@ -118,25 +103,25 @@ type digest struct {
 }
 
 // digestOf returns the digest of a placeholder of this package, or nil.
-func digestOf(m *schema.Message) *digest {
+func digestOf(m einox.Marked) *digest {
 	var d digest
-	if mark := einox.Marks(m)[placeholderKey]; mark == ofOne || mark == "" || json.Unmarshal([]byte(mark), &d) != nil {
+	if m.Stands == ofOne || m.Stands == "" || json.Unmarshal([]byte(m.Stands), &d) != nil {
 		return nil
 	}
 	return &d
 }
 
 // add adds one more message, in order.
-func (d *digest) add(m *schema.Message, tokens int) {
+func (d *digest) add(m einox.Marked, tokens int) {
 	if isDigest(m) {
 		d.merge(m)
 		return
 	}
 	d.Messages++
 	d.Tokens += tokens
-	if einox.Asks(m) {
+	if m.Asks() {
 		d.Rounds++
-		d.Asked = newest(append(d.Asked, text.Line(einox.Text(m), lineRunes)))
+		d.Asked = newest(append(d.Asked, text.Line(einox.Text(m.Message), lineRunes)))
 	}
 	for i := range m.ToolCalls {
 		d.called(m.ToolCalls[i].Function.Name, 1)
@@ -145,10 +130,10 @@ func (d *digest) add(m *schema.Message, tokens int) {
 }
 
 // merge adds the content of a former placeholder.
-func (d *digest) merge(m *schema.Message) {
+func (d *digest) merge(m einox.Marked) {
 	f := digestOf(m)
 	if f == nil {
-		f = readDigest(bodyOf(m))
+		f = readDigest(bodyOf(m.Message))
 	}
 	d.Rounds += f.Rounds
 	d.Messages += f.Messages
@@ -200,7 +185,7 @@ type shape struct {
 }
 
 // placeholder returns the one message that replaces the messages of d.
-func (c *draft) placeholder(d *digest, s shape, ref string) *schema.Message {
+func (c *draft) placeholder(d *digest, s shape, ref string) einox.Marked {
 	d = d.bounded(s, c.countText)
 	calls := 0
 	for _, n := range d.Tools {
@@ -232,10 +217,11 @@ func (c *draft) placeholder(d *digest, s shape, ref string) *schema.Message {
 	if len(d.Tools) > 0 {
 		out = append(out, fmt.Sprintf(c.texts.tools, toolsText(d.Tools)))
 	}
-	m := schema.UserMessage(strings.Join(out, "\n"))
-	einox.MarkSummary(m)
-	mark, _ := json.Marshal(d) // texts and numbers always encode
-	return withMark(m, string(mark), ref)
+	stands, _ := json.Marshal(d) // texts and numbers always encode
+	return einox.Marked{
+		Message: schema.UserMessage(strings.Join(out, "\n")),
+		Mark:    einox.Mark{Kind: einox.Summary, Ref: ref, Stands: string(stands)},
+	}
 }
 
 // bounded returns a copy with only the parts that the placeholder shows.

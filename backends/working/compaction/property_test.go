@@ -169,7 +169,7 @@ func TestPropertyCompaction(t *testing.T) {
 		for i, m := range h.Log {
 			stored := *m
 			stored.Extra, stored.ResponseMeta = nil, nil
-			log.Entries = append(log.Entries, store.Entry{Message: backends.Message{ID: fmt.Sprint("m", i), Turn: einox.TurnOf(m), Time: time.Unix(1_795_000_000, 0).UTC(), Message: &stored}})
+			log.Entries = append(log.Entries, store.Entry{Message: backends.Message{ID: fmt.Sprint("m", i), Turn: einox.MarkOf(m).Turn, Time: time.Unix(1_795_000_000, 0).UTC(), Message: &stored}})
 		}
 		if len(h.Log) > 0 {
 			_, err = spy.Append(t.Context(), partition, scope.SessionID, log)
@@ -197,7 +197,7 @@ func TestPropertyCompaction(t *testing.T) {
 			repaired := repair(now)
 			require.NoError(t, transcript.Check(repaired), "repaired")
 			require.Empty(t, transcript.WordsOf(now...).Without(transcript.WordsOf(repaired...)), "repaired")
-			whole, rounds := restore(repaired), einox.Rounds(repaired)
+			whole, rounds := restore(repaired), einox.Rounds(einox.Decode(repaired))
 			running := rounds[len(rounds)-1]
 			before := said(now, true)
 			p.calls.Store(0)
@@ -219,14 +219,14 @@ func TestPropertyCompaction(t *testing.T) {
 					// placeholder each for the past and for the older exchanges.
 					const many, one = 300, 200 // tokens of a placeholder
 					tokens, left, newest := 2*many, []*schema.Message(nil), running.From
-					for _, e := range einox.Exchanges(repaired, running) {
+					for _, e := range einox.Exchanges(einox.Decode(repaired), running) {
 						newest = e.From
 					}
 					for i, m := range repaired {
 						switch {
-						case i >= newest && (m.Role == schema.Tool || m.Role == schema.User && einox.IsSummary(m)):
+						case i >= newest && (m.Role == schema.Tool || m.Role == schema.User && einox.MarkOf(m).Kind == einox.Summary):
 							tokens += min(compaction.Estimate.Message(m), one)
-						case m.Role == schema.System, einox.IsCore(m), einox.IsRecalled(m), i >= newest, i >= running.From && einox.Asks(m):
+						case m.Role == schema.System, einox.MarkOf(m).Kind == einox.Core, einox.MarkOf(m).Kind == einox.Note, i >= newest, i >= running.From && einox.DecodeOne(m).Asks():
 							left = append(left, m)
 						}
 					}
@@ -250,19 +250,19 @@ func TestPropertyCompaction(t *testing.T) {
 				if at := slices.Index(rest, text); at >= 0 {
 					rest = rest[at+1:]
 				} else {
-					require.NotEmpty(t, einox.RefOf(r.Messages[i]), "new, or out of its order, and no placeholder: %.300s", text)
+					require.NotEmpty(t, einox.MarkOf(r.Messages[i]).Ref, "new, or out of its order, and no placeholder: %.300s", text)
 				}
 			}
 			for i, m := range repaired {
-				if m.Role == schema.System || i >= running.From && einox.Asks(m) {
+				if m.Role == schema.System || i >= running.From && einox.DecodeOne(m).Asks() {
 					require.Contains(t, r.Messages, m, "what the system says and the running user messages stay")
 				}
 			}
 			if r.Summary != nil {
 				require.True(t, 0 < r.Summary.Upto && r.Summary.Upto <= int64(len(h.Log)), "up to %d", r.Summary.Upto)
 				for _, m := range r.Messages {
-					seq := einox.SeqOf(m)
-					require.True(t, einox.IsSummary(m) || seq == 0 || seq > r.Summary.Upto, "message %d of the log stays, and the summary covers it", seq)
+					seq := einox.MarkOf(m).Seq
+					require.True(t, einox.MarkOf(m).Kind == einox.Summary || seq == 0 || seq > r.Summary.Upto, "message %d of the log stays, and the summary covers it", seq)
 				}
 			}
 
@@ -288,7 +288,7 @@ func TestPropertyCompaction(t *testing.T) {
 				}
 			}
 			for _, m := range r.Messages {
-				if ref := einox.RefOf(m); ref != "" || einox.IsNote(m) {
+				if ref := einox.MarkOf(m).Ref; ref != "" || einox.IsNote(m) {
 					follow(ref, m.Content)
 				}
 			}
@@ -320,7 +320,7 @@ func TestPropertyCompaction(t *testing.T) {
 			}
 			now = slices.Clone(r.Messages)
 			for _, m := range transcript.New(source, &transcript.Shape{Rounds: 2, Tokens: 800}).Messages {
-				if m.Role != schema.System && !einox.IsCore(m) {
+				if m.Role != schema.System && einox.MarkOf(m).Kind != einox.Core {
 					now = append(now, m)
 				}
 			}

@@ -84,7 +84,7 @@ func TestReMeCompactsAHugeResultHoweverRecent(t *testing.T) {
 		}
 		m := r.Messages[3]
 		require.Contains(t, m.Content, `read({"file":"manual"})`)
-		require.Contains(t, m.Content, einox.RefOf(m))
+		require.Contains(t, m.Content, einox.MarkOf(m).Ref)
 		require.NotContains(t, m.Content, "pump", "no preview by default")
 		require.Less(t, r.After.Tokens, 150)
 		require.Zero(t, r.Usage)
@@ -97,7 +97,7 @@ func TestReMeCompactsAHugeResultHoweverRecent(t *testing.T) {
 	in := append(toolRounds(1, 1, 60_000), toolRounds(2, 2, 60_000)...)
 	r, err = reme(t, params(compaction.ModeCompact, recent(4)), in, newShelf(t))
 	require.NoError(t, err)
-	require.NotEmpty(t, einox.RefOf(r.Messages[2]))
+	require.NotEmpty(t, einox.MarkOf(r.Messages[2]).Ref)
 	require.Same(t, in[6], r.Messages[6], "recent messages that need not leave stay")
 	in = append(toolRounds(1, 1, 7900), user(padded("long", 90_000)))
 	r, err = reme(t, params(compaction.ModeCompact, recent(0)), in, newShelf(t))
@@ -235,7 +235,7 @@ func TestReMeArchivesAreImmutable(t *testing.T) {
 	again := slices.Concat(r.Messages, []*schema.Message{reply("going on")}, toolRounds(7, 12, 20_000), []*schema.Message{user("go on")})
 	r, err = reme(t, p, again, s)
 	require.NoError(t, err)
-	require.NotEqual(t, einox.RefOf(former), einox.RefOf(r.Messages[0]))
+	require.NotEqual(t, einox.MarkOf(former).Ref, einox.MarkOf(r.Messages[0]).Ref)
 	require.Equal(t, one, s.held(t, former))
 	back, err := s.Restore(t.Context(), r.Messages)
 	require.NoError(t, err)
@@ -258,7 +258,7 @@ func TestReMeArchivesAreImmutable(t *testing.T) {
 			p.CompactRatioThreshold, p.MaxTotalTokens, p.Model = 0.0001, 400, testkit.New(answer{Goal: "pump", Facts: []string{"see " + hostile}}.reply())
 		}), in, s)
 		for _, m := range r.Messages {
-			require.Regexp(t, `^(a-[a-z2-7]{20})?$`, einox.RefOf(m))
+			require.Regexp(t, `^(a-[a-z2-7]{20})?$`, einox.MarkOf(m).Ref)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func TestReMeOffloadGrepAndPagedRead(t *testing.T) {
 	r, err := reme(t, params(compaction.ModeCompact), in, s)
 	require.NoError(t, err)
 	ref := regexp.MustCompile(`a-[a-z2-7]{20}`).FindString(r.Messages[3].Content)
-	require.Equal(t, einox.RefOf(r.Messages[3]), ref, "what the model reads is what it needs")
+	require.Equal(t, einox.MarkOf(r.Messages[3]).Ref, ref, "what the model reads is what it needs")
 	found, err := s.Grep(t.Context(), &archive.GrepRequest{Pattern: "pump", Refs: []string{ref}})
 	require.NoError(t, err)
 	require.Len(t, found.Matches, 1)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/components/model"
-	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/config"
@@ -135,10 +134,10 @@ const leastTokens = 200
 // summary takes their place.
 type group struct {
 	einox.Span
-	former []*schema.Message // summaries at its beginning, which are merged
-	folded int               // their tokens
-	tokens int               // of the new messages
-	shown  int               // their size as the model sees them
+	former []einox.Marked // summaries at its beginning, which are merged
+	folded int            // their tokens
+	tokens int            // of the new messages
+	shown  int            // their size as the model sees them
 }
 
 // next returns the oldest group that is worth a call, or nil.
@@ -151,7 +150,7 @@ func (s *summarizer) next(c *draft) *group {
 	g := &group{Span: einox.Span{From: span.From, To: span.From}}
 	var whole *group // the longest part of g that ends with a round
 	for _, e := range einox.Exchanges(c.messages, span) {
-		asks, worth := einox.Asks(c.messages[e.From]), g.tokens >= leastTokens
+		asks, worth := c.messages[e.From].Asks(), g.tokens >= leastTokens
 		switch {
 		case l.keeps(c.messages, e.From) || s.running && asks:
 			if worth {
@@ -188,7 +187,7 @@ func (g *group) take(c *draft, e einox.Span, shown int) {
 	g.To = e.To
 	m, tokens := c.messages[e.From], c.sum(e)
 	switch {
-	case isMemory(m):
+	case m.Added():
 	case g.tokens == 0 && isDigest(m) && tokens <= c.config.Budget.Limit()/2:
 		g.former = append(g.former, m)
 		g.folded += tokens
@@ -199,10 +198,10 @@ func (g *group) take(c *draft, e einox.Span, shown int) {
 }
 
 // messages returns the messages of the group to archive and summarise.
-func (g *group) messages(c *draft) []*schema.Message {
-	var out []*schema.Message
+func (g *group) messages(c *draft) []einox.Marked {
+	var out []einox.Marked
 	for _, m := range c.messages[g.From:g.To] {
-		if !isMemory(m) {
+		if !m.Added() {
 			out = append(out, m)
 		}
 	}
@@ -224,7 +223,7 @@ func (s *summarizer) fold(ctx context.Context, c *draft, g *group) error {
 		return fmt.Errorf("%w: the summary is not smaller than what it takes the place of", backends.ErrModel)
 	}
 	if upto := reaches(ref); upto > 0 && !s.running {
-		m = einox.MarkSeq(m, upto)
+		m.Seq = upto
 		c.summary = &Summary{Text: m.Content, Upto: upto}
 	}
 	c.replace(indices(g.Span), m)

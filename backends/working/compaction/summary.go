@@ -172,11 +172,11 @@ func (s *summarizer) digestOf(c *draft, g *group) *digest {
 
 // unreadIn returns the name of a placeholder that code wrote: one of ours by its reference.
 // Among the placeholders that a session loads, a summary has several lines, a notice one.
-func unreadIn(m *schema.Message) []string {
+func unreadIn(m einox.Marked) []string {
 	d := digestOf(m)
 	switch {
 	case d != nil && !d.ByModel:
-		return []string{einox.RefOf(m)}
+		return []string{m.Ref}
 	case d == nil && !strings.Contains(m.Content, "\n"):
 		return []string{text.Line(m.Content, 3*lineRunes)}
 	}
@@ -225,17 +225,17 @@ type call struct {
 
 // lineOf returns a message as a line. Placeholders have the role "summary". Messages of the role
 // user from another author have "context", so that the model takes no directives from them.
-func lineOf(m *schema.Message) line {
+func lineOf(m einox.Marked) line {
 	if isDigest(m) {
-		return line{Role: "summary", Text: bodyOf(m)}
+		return line{Role: "summary", Text: bodyOf(m.Message)}
 	}
-	l := line{Role: string(m.Role), Text: einox.Text(m)}
-	for _, p := range einox.Parts(m) {
+	l := line{Role: string(m.Role), Text: einox.Text(m.Message)}
+	for _, p := range einox.Parts(m.Message) {
 		if p.Media != "" {
 			l.Text = strings.TrimSpace(l.Text + " [" + p.Media + "]")
 		}
 	}
-	if m.Role == schema.User && (!einox.Asks(m) || einox.IsDigest(m)) {
+	if m.Role == schema.User && (!m.Asks() || m.Digest) {
 		l.Role = "context"
 	}
 	if m.Role == schema.Tool {
@@ -247,7 +247,7 @@ func lineOf(m *schema.Message) line {
 	return l
 }
 
-func linesOf(messages []*schema.Message) []line {
+func linesOf(messages []einox.Marked) []line {
 	out := make([]line, len(messages))
 	for i, m := range messages {
 		out[i] = lineOf(m)

@@ -371,7 +371,7 @@ func TestMessage(t *testing.T) {
 	}
 	set(t, b, home, "human", "likes <tea>\n  and cats\n")
 	m := message(b, home)
-	assert.Equal(t, []any{schema.User, "core_memory", true, true}, []any{m.Role, m.Name, einox.IsCore(m), einox.IsNote(m)})
+	assert.Equal(t, []any{schema.User, "core_memory", true, true}, []any{m.Role, m.Name, einox.MarkOf(m).Kind == einox.Core, einox.IsNote(m)})
 	_, body, ok := strings.Cut(m.Content, "cannot be edited.\n")
 	require.True(t, ok)
 	assert.Equal(t, `<block name="persona" chars="12/2000">

@@ -48,8 +48,7 @@ func (b *Blocks) Message(ctx context.Context, s backends.Scope) (*schema.Message
 	}
 	m := schema.UserMessage(b.render(values))
 	m.Name = "core_memory"
-	einox.MarkCore(m)
-	return m, nil
+	return einox.Mark{Kind: einox.Core}.On(m), nil
 }
 
 // render puts the blocks between tags. Their texts are escaped, so that each stays within its

@@ -93,7 +93,7 @@ func TestWhatDoesNotFitCanBeRestored(t *testing.T) {
 func TestWithoutAScopeOnlyWhatIsDerivedLeaves(t *testing.T) {
 	x := newFixture(t, 1000)
 	note := schema.UserMessage(prose("note", 1, 600))
-	einox.MarkNote(note)
+	note = einox.Mark{Kind: einox.Note}.On(note)
 	question := schema.UserMessage(prose("question", 1, 100))
 	res, err := x.Fit(t.Context(), backends.Scope{}, []*schema.Message{schema.UserMessage("before"), note, schema.AssistantMessage("yes", nil), question})
 	require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestCoreBlocks(t *testing.T) {
 	x = newFixtureOn(t, x.db, x.clock, 1500, func(c *window.Config) { c.Core = blocks })
 	at := func(messages []*schema.Message) (at []int) {
 		for i, m := range messages {
-			if einox.IsCore(m) {
+			if einox.MarkOf(m).Kind == einox.Core {
 				at = append(at, i)
 			}
 		}

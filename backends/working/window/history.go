@@ -213,25 +213,27 @@ func (s *Sessions) history(k session.Key, st *store.Session, entries []store.Ent
 		newest = einox.Text(turns[n-1][0].Message.Message)
 	}
 	t := phrasesIn[s.cfg.Language.For(newest)]
+	var messages []einox.Marked
 	if st.SummaryUpto > 0 {
-		h.Messages = append(h.Messages, placeholder(st.Summary, 1, st.SummaryUpto))
+		messages = append(messages, placeholder(st.Summary, 1, st.SummaryUpto))
 	}
 	if n := h.From - 1 - st.SummaryUpto; n > 0 {
 		notice := fmt.Sprintf(t.earlier, n, einox.LogRef(st.SummaryUpto+1, h.From-1))
-		h.Messages = append(h.Messages, placeholder(notice, st.SummaryUpto+1, h.From-1))
+		messages = append(messages, placeholder(notice, st.SummaryUpto+1, h.From-1))
 	}
 	for _, turn := range turns {
 		for _, e := range turn {
-			h.Messages = append(h.Messages, einox.Logged(e.Message.Message, e.Seq, e.Turn, e.ID))
+			messages = append(messages, einox.Logged(e.Message.Message, e.Seq, e.Turn, e.ID))
 		}
 	}
-	h.Messages = einox.Repair(h.Messages, t.repair)
-	for i, m := range h.Messages {
-		if seq := einox.SeqOf(m); seq > 0 && einox.IsSummary(m) && einox.RefOf(m) == "" { // a result that lost its call
-			h.Messages[i] = einox.MarkRef(m, einox.LogRef(seq, seq))
+	messages = einox.Repair(messages, t.repair)
+	for i := range messages {
+		if m := &messages[i]; m.Seq > 0 && m.Kind == einox.Summary && m.Ref == "" { // a result that lost its call
+			m.Ref = einox.LogRef(m.Seq, m.Seq)
 		}
 	}
-	markSession(h.Messages, k.Tag())
+	tie(messages, k.Tag())
+	h.Messages = einox.Encode(messages)
 	return h
 }
 
@@ -253,9 +255,8 @@ func turnsOf(entries []store.Entry) [][]store.Entry {
 }
 
 // placeholder returns the message that stands for a range of the log.
-func placeholder(text string, from, upto int64) *schema.Message {
+func placeholder(text string, from, upto int64) einox.Marked {
 	m := schema.UserMessage(text)
 	m.Name = "working_memory"
-	einox.MarkSummary(m)
-	return einox.MarkSeq(einox.MarkRef(m, einox.LogRef(from, upto)), upto)
+	return einox.Marked{Message: m, Mark: einox.Mark{Kind: einox.Summary, Seq: upto, Ref: einox.LogRef(from, upto)}}
 }

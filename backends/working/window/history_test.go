@@ -35,9 +35,9 @@ func (x *fixture) load(r *window.LoadRequest) *window.History {
 func placed(messages []*schema.Message) []string {
 	out := plain(messages)
 	for i, m := range messages {
-		where := einox.RefOf(m)
+		where := einox.MarkOf(m).Ref
 		if where == "" {
-			where = fmt.Sprint(einox.SeqOf(m))
+			where = fmt.Sprint(einox.MarkOf(m).Seq)
 		}
 		out[i] = where + " " + out[i]
 	}
@@ -125,12 +125,11 @@ func TestLoadMarksMessages(t *testing.T) {
 	h := x.load(&window.LoadRequest{Scope: ann, Tokens: 1})
 	require.Len(t, h.Messages, 2)
 	notice, last := h.Messages[0], h.Messages[1]
-	require.True(t, einox.IsSummary(notice))
+	require.True(t, einox.MarkOf(notice).Kind == einox.Summary)
 	require.Equal(t, "working_memory", notice.Name)
-	require.EqualValues(t, 1, einox.SeqOf(notice))
-	index, _ := einox.IndexOf(last)
-	require.Equal(t, []any{int64(2), "c", 4, false}, []any{einox.SeqOf(last), einox.TurnOf(last), index, einox.IsNote(last)})
-	require.Equal(t, said, einox.Unmark(last))
+	require.EqualValues(t, 1, einox.MarkOf(notice).Seq)
+	require.Equal(t, []any{int64(2), "c", 5, false}, []any{einox.MarkOf(last).Seq, einox.MarkOf(last).Turn, einox.MarkOf(last).Nth, einox.IsNote(last)})
+	require.Equal(t, said, einox.Mark{}.On(last))
 }
 
 // What was appended without a count is counted; texts follow the conversation's language.
@@ -285,9 +284,9 @@ func TestPropertyOfAHistory(t *testing.T) {
 		require.NoError(t, err)
 		found := map[int64]int{}
 		for _, m := range restored {
-			if seq := einox.SeqOf(m); seq > 0 {
+			if seq := einox.MarkOf(m).Seq; seq > 0 {
 				require.False(t, einox.IsNote(m))
-				require.Equal(t, log[seq-1].Turn, einox.TurnOf(m))
+				require.Equal(t, log[seq-1].Turn, einox.MarkOf(m).Turn)
 				require.Equal(t, einox.Text(log[seq-1].Message.Message), einox.Text(m))
 				found[seq]++
 			}

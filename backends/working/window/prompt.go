@@ -80,7 +80,7 @@ type Prompt struct {
 // A request that lacks a question is ErrInvalid. A compaction.OverError comes with the prompt,
 // as small as possible; so does the error of a context that ended.
 func (w *Window) Prompt(ctx context.Context, r *PromptRequest) (*Prompt, error) {
-	if r == nil || !einox.Asks(r.Question) || einox.Text(r.Question) == "" && !einox.HasParts(r.Question) {
+	if r == nil || !einox.DecodeOne(r.Question).Asks() || einox.Text(r.Question) == "" && !einox.HasParts(r.Question) {
 		return nil, fmt.Errorf("prompt: %w: Question has to be a message of the role user that says something", backends.ErrInvalid)
 	}
 	p := &Prompt{}
@@ -138,8 +138,7 @@ func (w *Window) note(language backends.Language, p *Prompt, others []*schema.Me
 	show := func(lines []string) *schema.Message {
 		m := schema.UserMessage(phrasesIn[language].memories + "\n<memories>\n" + strings.Join(lines, "\n") + "\n</memories>")
 		m.Name = "memory"
-		einox.MarkNote(m)
-		return m
+		return einox.Mark{Kind: einox.Note}.On(m)
 	}
 	var lines []string
 	var fits *schema.Message
@@ -161,5 +160,5 @@ func (w *Window) note(language backends.Language, p *Prompt, others []*schema.Me
 // sameQuestion reports whether m, the last message of the log, is the question: it was logged
 // before the prompt was built.
 func sameQuestion(m, question *schema.Message) bool {
-	return einox.Asks(m) && !einox.HasParts(m) && !einox.HasParts(question) && strings.TrimSpace(m.Content) == strings.TrimSpace(question.Content)
+	return einox.DecodeOne(m).Asks() && !einox.HasParts(m) && !einox.HasParts(question) && strings.TrimSpace(m.Content) == strings.TrimSpace(question.Content)
 }

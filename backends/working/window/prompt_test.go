@@ -189,7 +189,7 @@ func TestAPromptWithoutAPartThatFailed(t *testing.T) {
 	}
 	x.db.Arm(nil)
 	for name, q := range map[string]*schema.Message{
-		"none": nil, "blank": schema.UserMessage(""), "of another role": schema.AssistantMessage("b", nil), "a summary": einox.MarkRef(schema.ToolMessage("x", "y"), "log-1"),
+		"none": nil, "blank": schema.UserMessage(""), "of another role": schema.AssistantMessage("b", nil), "a summary": einox.Mark{Ref: "log-1"}.On(schema.ToolMessage("x", "y")),
 	} {
 		p, err := x.Prompt(t.Context(), &window.PromptRequest{Scope: ann, Question: q})
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
@@ -238,7 +238,7 @@ func TestPropertyOfAPrompt(t *testing.T) {
 				switch {
 				case i == 0 && r.System != "":
 					require.Equal(t, r.System, m.Content)
-				case einox.IsRecalled(m):
+				case einox.MarkOf(m).Kind == einox.Note:
 					rank = append(rank, 3)
 					require.LessOrEqual(t, 4+len(m.Content), max(memories, 1250))
 					require.Equal(t, len(p.Shown), strings.Count(m.Content, "\n- "))
@@ -252,7 +252,7 @@ func TestPropertyOfAPrompt(t *testing.T) {
 			require.NoError(t, err)
 			seen := map[int64]bool{}
 			for _, m := range full {
-				seen[einox.SeqOf(m)] = true
+				seen[einox.MarkOf(m).Seq] = true
 			}
 			for _, e := range x.entries(s) {
 				require.True(t, seen[e.Seq] || silent(&e), "message %d", e.Seq)

@@ -184,8 +184,9 @@ func (w *Window) History(ctx context.Context, s backends.Scope) ([]*schema.Messa
 // [Window.Fit]. A placeholder of another session is ErrNotFound, since its reference has another
 // meaning here.
 func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*schema.Message) ([]*schema.Message, error) {
-	isPlaceholder := func(m *schema.Message) bool { return einox.RefOf(m) != "" }
-	if !slices.ContainsFunc(messages, isPlaceholder) {
+	isPlaceholder := func(m einox.Marked) bool { return m.Ref != "" }
+	marked := einox.Decode(messages)
+	if !slices.ContainsFunc(marked, isPlaceholder) {
 		return messages, nil
 	}
 	a, err := w.archives.Of(s)
@@ -193,7 +194,7 @@ func (w *Window) Restore(ctx context.Context, s backends.Scope, messages []*sche
 		return nil, fmt.Errorf("restore: %w", err)
 	}
 	k, _, _ := session.KeyOf(s) // archives.Of has the error
-	if slices.ContainsFunc(messages, func(m *schema.Message) bool { return isPlaceholder(m) && foreign(m, k.Tag()) }) {
+	if slices.ContainsFunc(marked, func(m einox.Marked) bool { return isPlaceholder(m) && foreign(m, k.Tag()) }) {
 		return nil, fmt.Errorf("restore: %w: a placeholder is of another session: give that session's scope", backends.ErrNotFound)
 	}
 	return a.Restore(ctx, messages)
@@ -219,7 +220,9 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 	if w.cfg.Core != nil { // otherwise a context that fits needs no store
 		begin(ctx)
 	}
-	r := &compaction.Request{Messages: own(w.withCore(ctx, s, messages), tag), Begin: begin}
+	marked := w.withCore(ctx, s, einox.Decode(messages))
+	untie(marked, tag)
+	r := &compaction.Request{Messages: einox.Encode(marked), Begin: begin}
 	switch a, err := w.archives.Of(s); {
 	case err == nil:
 		r.Archive = &fitArchive{window: w, archive: a}
@@ -230,7 +233,9 @@ func (w *Window) Fit(ctx context.Context, s backends.Scope, messages []*schema.M
 	if res == nil {
 		return nil, err
 	}
-	markSession(res.Messages, tag)
+	marked = einox.Decode(res.Messages)
+	tie(marked, tag)
+	res.Messages = einox.Encode(marked)
 	for _, step := range res.Steps {
 		if step.Err != nil {
 			w.report(ctx, StageCompact, fmt.Errorf("step %s: %w", step.Step, step.Err))
@@ -278,7 +283,7 @@ func (w *Window) keep(ctx context.Context, s backends.Scope, sum *compaction.Sum
 
 // withCore returns messages with the present core blocks, once, behind the leading system
 // messages.
-func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*schema.Message) []*schema.Message {
+func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []einox.Marked) []einox.Marked {
 	if w.cfg.Core == nil || s.IsZero() {
 		return messages
 	}
@@ -289,15 +294,15 @@ func (w *Window) withCore(ctx context.Context, s backends.Scope, messages []*sch
 		w.report(ctx, StageCompact, fmt.Errorf("core blocks: %w", err))
 		return messages
 	}
-	out := slices.DeleteFunc(slices.Clone(messages), einox.IsCore)
+	out := slices.DeleteFunc(messages, func(m einox.Marked) bool { return m.Kind == einox.Core })
 	if now == nil {
 		return out
 	}
 	at := 0
-	for at < len(out) && out[at] != nil && out[at].Role == schema.System {
+	for at < len(out) && out[at].Message != nil && out[at].Role == schema.System {
 		at++
 	}
-	return slices.Insert(out, at, now)
+	return slices.Insert(out, at, einox.DecodeOne(now))
 }
 
 func (w *Window) report(ctx context.Context, stage string, err error) {
@@ -343,30 +348,23 @@ func (f *fitArchive) Put(ctx context.Context, messages []*schema.Message) (ref s
 // from one session to another. So every message that has one is marked with its session. In
 // another session it counts as an ordinary message.
 
-// markSession marks the messages that have a sequence number or a reference of the session. The
-// slice is the caller's own.
-func markSession(messages []*schema.Message, tag string) {
-	for i, m := range messages {
-		if einox.IsTied(m) && einox.SessionOf(m) == "" {
-			messages[i] = einox.MarkSession(m, tag)
+// tie marks the messages that have a sequence number or a reference of the session.
+func tie(messages []einox.Marked, tag string) {
+	for i := range messages {
+		if m := &messages[i]; (m.Seq > 0 || m.Ref != "") && m.Session == "" {
+			m.Session = tag
 		}
 	}
 }
 
-// own returns messages in which the messages of other sessions lose their sequence numbers and
-// references.
-func own(messages []*schema.Message, tag string) []*schema.Message {
-	out := slices.Clone(messages)
-	for i, m := range out {
-		if foreign(m, tag) {
-			out[i] = einox.Untie(m)
+// untie takes from messages of other sessions their sequence numbers and references.
+func untie(messages []einox.Marked, tag string) {
+	for i := range messages {
+		if m := &messages[i]; foreign(*m, tag) {
+			m.Seq, m.Ref, m.Session = 0, "", ""
 		}
 	}
-	return out
 }
 
 // foreign reports whether m is of another session.
-func foreign(m *schema.Message, tag string) bool {
-	s := einox.SessionOf(m)
-	return s != "" && s != tag
-}
+func foreign(m einox.Marked, tag string) bool { return m.Session != "" && m.Session != tag }

@@ -157,7 +157,7 @@ func TestHistoryIsWhatTheSessionSaid(t *testing.T) {
 		x.say(ann, "a-0 user hi", "a-1! assistant ho", "b-0 user and?", "b-1! assistant so on")
 		require.Equal(t, []string{"user: hi", "assistant: ho", "user: and?", "assistant: so on"}, plain(x.history()))
 		for i, m := range x.history() {
-			require.EqualValues(t, i+1, einox.SeqOf(m))
+			require.EqualValues(t, i+1, einox.MarkOf(m).Seq)
 		}
 		for _, s := range []backends.Scope{{}, {UserID: "ann"}, {UserID: "bob", SessionID: "s1"}, {UserID: "ann", SessionID: "s2"}, {AgentID: "bot", SessionID: "s1"}} {
 			h, err := x.History(t.Context(), s)
@@ -319,7 +319,7 @@ func TestRestoreReachesItsOwnSessionAlone(t *testing.T) {
 	}
 	_, err = x.Restore(t.Context(), backends.Scope{}, res.Messages)
 	require.ErrorIs(t, err, backends.ErrNoScope)
-	_, err = x.Restore(t.Context(), ann, []*schema.Message{einox.MarkRef(schema.UserMessage("x"), "no such thing")})
+	_, err = x.Restore(t.Context(), ann, []*schema.Message{einox.Mark{Ref: "no such thing"}.On(schema.UserMessage("x"))})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
@@ -344,7 +344,7 @@ func TestMessagesCarriedToAnotherSessionKeepTheirWords(t *testing.T) {
 		x.db.Arm(nil)
 		fitted, err = x.Fit(t.Context(), ann, carried)
 		require.NoError(t, err)
-		require.Regexp(t, "^log-", einox.RefOf(fitted.Messages[0]))
+		require.Regexp(t, "^log-", einox.MarkOf(fitted.Messages[0]).Ref)
 		require.NotContains(t, x.db.Calls(), "PutBlob")
 		require.Equal(t, plain(carried), plain(x.restore(fitted.Messages)))
 		_, err = x.Restore(t.Context(), session("s2"), fitted.Messages)

@@ -120,7 +120,7 @@ func (c *Chat) answer(ctx context.Context, in []*schema.Message, opts []model.Op
 	options := model.GetCommonOptions(&model.Options{Tools: c.tools}, opts...)
 	c.log.mu.Lock()
 	c.log.sent = append(c.log.sent, copied(in))
-	in = einox.Unfold(in)
+	in = einox.Encode(einox.Unfold(in))
 	c.log.calls, c.log.offered = append(c.log.calls, copied(in)), append(c.log.offered, options.Tools)
 	reply := c.script[min(c.log.next, len(c.script)-1)]
 	c.log.next++

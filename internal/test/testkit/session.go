@@ -39,7 +39,7 @@ func Logged(t testing.TB, sessions store.Sessions, s backends.Scope) []string {
 	log := Entries(t, sessions, s)
 	for i := range log {
 		m := log[i].Message.Message
-		require.Empty(t, einox.Marks(m), "no mark is in the log")
+		require.Zero(t, einox.MarkOf(m), "no mark is in the log")
 		require.NotEqual(t, schema.System, m.Role)
 		for _, ours := range []string{"<memories>", "<core_memory>", "log-1", "archive a-", "[Memory:"} {
 			require.NotContains(t, m.Content, ours)
@@ -70,7 +70,7 @@ func Turns(t testing.TB, sessions store.Sessions, s backends.Scope) [2]int {
 // Notes counts the notes of searches among messages.
 func Notes(messages []*schema.Message) (n int) {
 	for _, m := range messages {
-		if einox.IsRecalled(m) {
+		if einox.MarkOf(m).Kind == einox.Note {
 			n++
 		}
 	}
@@ -81,7 +81,7 @@ func Notes(messages []*schema.Message) (n int) {
 func Shown(messages []*schema.Message) []string {
 	var out []string
 	for _, m := range messages {
-		if m.Role != schema.System && !einox.IsRecalled(m) {
+		if m.Role != schema.System && einox.MarkOf(m).Kind != einox.Note {
 			out = append(out, Line(m))
 		}
 	}

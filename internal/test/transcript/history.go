@@ -94,8 +94,7 @@ func New(src Source, shape *Shape) *History {
 		} else if upto := len(h.Log); r == left-1 && upto > 0 {
 			ref := fmt.Sprintf("log-1-%d", upto)
 			m := schema.UserMessage(fmt.Sprintf("[Earlier messages are in the archive %s.]", ref))
-			einox.MarkSummary(m)
-			h.Messages = append(h.Messages, einox.MarkSeq(einox.MarkRef(m, ref), int64(upto)))
+			h.Messages = append(h.Messages, einox.Mark{Kind: einox.Summary, Ref: ref, Seq: int64(upto)}.On(m))
 		}
 	}
 	return h
@@ -109,8 +108,7 @@ func (h *History) log(r int, round []*schema.Message) (kept []*schema.Message) {
 			continue
 		}
 		if m.Content != "" || m.Role == schema.Tool || len(m.ToolCalls) > 0 || einox.HasParts(m) {
-			m = einox.MarkIndex(einox.MarkTurn(m, fmt.Sprintf("t%d", r)), len(kept))
-			m = einox.MarkSeq(m, int64(len(h.Log)+1))
+			m = einox.Mark{Turn: fmt.Sprintf("t%d", r), Nth: len(kept) + 1, Seq: int64(len(h.Log) + 1)}.On(m)
 			kept, h.Log = append(kept, m), append(h.Log, m)
 		}
 	}
@@ -135,7 +133,7 @@ func (w *writer) head() []*schema.Message {
 	if !w.shape.Plain && oneIn(w.src, 4) {
 		core := schema.UserMessage("<core_memory>\n" + w.short() + "\n</core_memory>")
 		core.Name = "core_memory"
-		einox.MarkCore(core)
+		core = einox.Mark{Kind: einox.Core}.On(core)
 		out = append(out, core)
 	}
 	return out
@@ -147,7 +145,7 @@ func (w *writer) round(r int, last bool) []*schema.Message {
 	var out []*schema.Message
 	if !w.shape.Plain && oneIn(w.src, 4) {
 		note := schema.UserMessage("<memories>\n" + w.short() + "\n</memories>")
-		einox.MarkNote(note)
+		note = einox.Mark{Kind: einox.Note}.On(note)
 		out = append(out, note)
 	}
 	question := schema.UserMessage(w.text())

@@ -149,22 +149,22 @@ func TestTheLogHoldsWhatIsNumbered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := transcript.New(testkit.Drawn(t), &transcript.Shape{Logged: true, Broken: true})
 		for i, m := range h.Log {
-			require.Equal(t, int64(i+1), einox.SeqOf(m))
-			require.NotEmpty(t, einox.TurnOf(m))
+			require.Equal(t, int64(i+1), einox.MarkOf(m).Seq)
+			require.NotEmpty(t, einox.MarkOf(m).Turn)
 			require.False(t, einox.IsNote(m))
 		}
 		last := int64(0)
 		for _, m := range h.Messages {
-			if m == nil || einox.SeqOf(m) == 0 {
+			if m == nil || einox.MarkOf(m).Seq == 0 {
 				continue
 			}
-			if einox.IsSummary(m) {
+			if einox.MarkOf(m).Kind == einox.Summary {
 				require.Zero(t, last, "the oldest leave first")
 			} else {
-				require.Equal(t, last+1, einox.SeqOf(m), "in order and without gaps")
+				require.Equal(t, last+1, einox.MarkOf(m).Seq, "in order and without gaps")
 				require.Same(t, h.Log[last], m)
 			}
-			last = einox.SeqOf(m)
+			last = einox.MarkOf(m).Seq
 		}
 		require.True(t, last == 0 || last == int64(len(h.Log)), "the newest of the log is in the context")
 	})
@@ -191,7 +191,9 @@ func TestEverySortComesUp(t *testing.T) {
 		"old picture":     func(m *schema.Message) bool { return len(m.MultiContent) > 0 },
 		"made picture":    func(m *schema.Message) bool { return len(m.AssistantGenMultiContent) > 0 },
 		"reasoning":       func(m *schema.Message) bool { return m.ReasoningContent != "" },
-		"note":            einox.IsRecalled, "core message": einox.IsCore, "placeholder": einox.IsSummary,
+		"note":            func(m *schema.Message) bool { return einox.MarkOf(m).Kind == einox.Note },
+		"core message":    func(m *schema.Message) bool { return einox.MarkOf(m).Kind == einox.Core },
+		"placeholder":     func(m *schema.Message) bool { return einox.MarkOf(m).Kind == einox.Summary },
 	}
 	errs := []string{"no result", "at the end: call", "not called", "second result", "unknown role", "nil", "no content", "blank", "unique", "the assistant begins"}
 	for seed := range uint64(1000) {
@@ -220,7 +222,7 @@ func TestASeedMakesTheSameAndPlainIsTextAndCalls(t *testing.T) {
 	require.NotEqual(t, made(7, broken), made(8, broken))
 	for seed := range uint64(200) {
 		plain := made(seed, &transcript.Shape{Plain: true, Rounds: 2, Tokens: 50})
-		for _, field := range []string{"reasoning_content", "multi_content", einox.MarkerKey} {
+		for _, field := range []string{"reasoning_content", "multi_content", einox.MarkKey} {
 			require.NotContains(t, plain, field)
 		}
 	}

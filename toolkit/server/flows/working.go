@@ -126,7 +126,7 @@ func (c *call) summaryWorking(in working, write bool) (*Response, error) {
 
 // short returns the placeholder of an offloaded message, as ReMe writes it.
 func (f *files) short(m *schema.Message, preview int) wire {
-	w, p := wire{Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}, einox.RefOf(m)
+	w, p := wire{Role: m.Role, Content: m.Content, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}, einox.MarkOf(m).Ref
 	if content, ok := f.contents[p]; ok && m.Role == schema.Tool {
 		said := "tool call=" + m.ToolCallID + " result is stored in file path=`" + p + "`"
 		if preview > 0 {

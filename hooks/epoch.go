@@ -6,23 +6,22 @@ package hooks
 import (
 	"context"
 
-	"github.com/cloudwego/eino/schema"
-
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/einox/adkx"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/work"
 )
 
-// A turn belongs to the life of its user's partition in which it began (see [store.Begin]).
-// Forgetting the user ends that life, and with it every later write of the turn. The messages of
-// the turn carry the life past a checkpoint, and into another process.
+// A turn belongs to the epoch of its user's partition in which it began (see [store.Begin]).
+// Forgetting the user ends that epoch, and with it every later write of the turn. The messages of
+// the turn carry the epoch past a checkpoint, and into another process.
 
-// beginLife looks up the life that a turn begins in. It runs beside the search. A store that
+// beginEpoch looks up the epoch that a turn begins in. It runs beside the search. A store that
 // answers too late is asked again once the turn is written. A store that hangs is probed beside the
 // replies, which do without it until it answers.
-func (h *Hooks) beginLife(ctx context.Context, s backends.Scope) (wait func() string) {
+func (h *Hooks) beginEpoch(ctx context.Context, s backends.Scope) (wait func() string) {
 	p, err := s.Speaker()
 	if err != nil || h.cfg.Sessions == nil {
 		return func() string { return "" }
@@ -35,30 +34,30 @@ func (h *Hooks) beginLife(ctx context.Context, s backends.Scope) (wait func() st
 		ctx = context.WithoutCancel(ctx)
 	}
 	found := make(chan string, 1)
-	go func() { found <- h.life(ctx, p) }()
+	go func() { found <- h.epoch(ctx, p) }()
 	if due {
 		return func() string { return "" }
 	}
 	return func() string { return <-found }
 }
 
-// life asks the store. It is the cheapest question, and tells whether the store hangs; other
+// epoch asks the store. It is the cheapest question, and tells whether the store hangs; other
 // failures are for the search to report.
-func (h *Hooks) life(ctx context.Context, p backends.Partition) string {
-	ask := func(ctx context.Context) (life string, err error) {
+func (h *Hooks) epoch(ctx context.Context, p backends.Partition) string {
+	ask := func(ctx context.Context) (epoch string, err error) {
 		defer work.Recover("the store", &err) // it runs beside the search
-		life, err = h.cfg.Sessions.Life(ctx, p)
+		epoch, err = h.cfg.Sessions.Life(ctx, p)
 		if ctx.Err() == nil {
 			err = nil
 		}
-		return life, err
+		return epoch, err
 	}
 	if h.cfg.SearchTimeout < 0 {
-		life, _ := ask(ctx)
-		return life
+		epoch, _ := ask(ctx)
+		return epoch
 	}
-	life, _ := fault.Call(ctx, h.circuit, h.cfg.SearchTimeout*3/4, ask) // before what waits beside it goes on
-	return life
+	epoch, _ := fault.Call(ctx, h.circuit, h.cfg.SearchTimeout*3/4, ask) // before what waits beside it goes on
+	return epoch
 }
 
 // hangs returns the reason why the store is left alone, or nil.
@@ -67,27 +66,27 @@ func (h *Hooks) hangs() error {
 	return err
 }
 
-// alive returns ctx for the writes of the turn.
-func (t *turn) alive(ctx context.Context) context.Context {
+// inEpoch returns ctx for the writes of the turn.
+func (t *turn) inEpoch(ctx context.Context) context.Context {
 	p, err := t.scope.Speaker()
 	if err != nil || t.id == "" {
 		return ctx
 	}
-	return store.WithLife(ctx, p, t.life)
+	return store.WithLife(ctx, p, t.epoch)
 }
 
-// aliveBy returns ctx for the writes of the turn that messages end with; a life that ctx holds
+// inEpochOf returns ctx for the writes of the turn that messages end with; an epoch that ctx holds
 // already stays.
-func (h *Hooks) aliveBy(ctx context.Context, s backends.Scope, messages []*schema.Message) context.Context {
+func (h *Hooks) inEpochOf(ctx context.Context, s backends.Scope, messages []einox.Marked) context.Context {
 	p, err := s.Speaker()
 	if err != nil || store.Began(ctx, p) != "" {
 		return ctx
 	}
-	return store.WithLife(ctx, p, h.find(messages).life)
+	return store.WithLife(ctx, p, h.find(messages).epoch)
 }
 
 // BeginTool returns ctx for the writes of a memory tool: they belong to the turn in which the
 // agent's model called the tool.
 func (h *Hooks) BeginTool(ctx context.Context, s backends.Scope) context.Context {
-	return h.aliveBy(ctx, s, adkx.Messages(ctx))
+	return h.inEpochOf(ctx, s, einox.Unfold(adkx.Messages(ctx)))
 }
