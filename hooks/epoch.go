@@ -46,7 +46,7 @@ func (h *Hooks) beginEpoch(ctx context.Context, s backends.Scope) (wait func() s
 func (h *Hooks) epoch(ctx context.Context, p backends.Partition) string {
 	ask := func(ctx context.Context) (epoch string, err error) {
 		defer work.Recover("the store", &err) // it runs beside the search
-		epoch, err = h.cfg.Sessions.Life(ctx, p)
+		epoch, err = h.cfg.Sessions.Epoch(ctx, p)
 		if ctx.Err() == nil {
 			err = nil
 		}
@@ -72,7 +72,7 @@ func (t *turn) inEpoch(ctx context.Context) context.Context {
 	if err != nil || t.id == "" {
 		return ctx
 	}
-	return store.WithLife(ctx, p, t.epoch)
+	return store.WithEpoch(ctx, p, t.epoch)
 }
 
 // inEpochOf returns ctx for the writes of the turn that messages end with; an epoch that ctx holds
@@ -82,7 +82,7 @@ func (h *Hooks) inEpochOf(ctx context.Context, s backends.Scope, messages []eino
 	if err != nil || store.Began(ctx, p) != "" {
 		return ctx
 	}
-	return store.WithLife(ctx, p, h.find(messages).epoch)
+	return store.WithEpoch(ctx, p, h.find(messages).epoch)
 }
 
 // BeginTool returns ctx for the writes of a memory tool: they belong to the turn in which the

@@ -282,7 +282,7 @@ func TestEveryPublicCallThatWritesIsTried(t *testing.T) {
 	}
 }
 
-// Each public call that writes belongs to the life of the partition in which it began: where the
+// Each public call that writes belongs to the epoch of the partition in which it began: where the
 // person is forgotten before any of its calls of the store, nothing of it is stored.
 func TestCallsThatBeganBeforeAForgetWriteNothing(t *testing.T) {
 	testkit.SlowUnderRace(t)

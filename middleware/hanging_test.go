@@ -34,9 +34,9 @@ func (h *hanging) wait(ctx context.Context) {
 	}
 }
 
-func (h *hanging) Life(ctx context.Context, p backends.Partition) (string, error) {
+func (h *hanging) Epoch(ctx context.Context, p backends.Partition) (string, error) {
 	h.wait(ctx)
-	return h.Store.Life(ctx, p)
+	return h.Store.Epoch(ctx, p)
 }
 
 func (h *hanging) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
@@ -103,7 +103,7 @@ func TestAStoreThatHangsDelaysOneReply(t *testing.T) {
 
 // A store is a program's own code: where it panics, replies and workers get an error.
 func TestAPanicOfTheStoreIsAnError(t *testing.T) {
-	for _, method := range []string{"List", "Session", "Read", "Changes", "Life", "Append", "Update", "Apply"} {
+	for _, method := range []string{"List", "Session", "Read", "Changes", "Epoch", "Append", "Update", "Apply"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			db := testkit.Spy(testkit.SQLite(t))

@@ -56,7 +56,7 @@ func (f *forgetting) check(err error, format string, args ...any) {
 	}
 }
 
-// drop ends the life of the partition. Writes that began in it are refused from then on, so
+// drop ends the epoch of the partition. Writes that began in it are refused from then on, so
 // the rest can be erased at leisure.
 func (f *forgetting) drop() {
 	if f.err != nil {
@@ -67,11 +67,11 @@ func (f *forgetting) drop() {
 	if !f.ok(err) {
 		return
 	}
-	life, err := f.s.Life(f.ctx, f.owner)
-	if err == nil && life == "" {
-		err = errors.New("no new life began")
+	epoch, err := f.s.Epoch(f.ctx, f.owner)
+	if err == nil && epoch == "" {
+		err = errors.New("no new epoch began")
 	}
-	f.check(err, "%s: a new life began", f.owner)
+	f.check(err, "%s: a new epoch began", f.owner)
 }
 
 // elsewhere erases the selected data of the user in another partition.

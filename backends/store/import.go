@@ -26,7 +26,7 @@ import (
 // whose names the owner of the export; the zero partition takes any owner. Import writes
 // their own partition, and the user's part of workspaces and agents in the namespace. A
 // line of another user in such a part is ErrInvalid. Each partition of the stream is passed
-// to [ImportOptions].Open first, and begins with its present life. A person who was
+// to [ImportOptions].Open first, and begins with its present epoch. A person who was
 // forgotten may be imported anew, and one who is forgotten meanwhile is ErrForgotten.
 //
 // The store assigns all numbers anew. Versions follow the order of the lines. Events have

@@ -37,12 +37,12 @@ type Records interface {
 	Deleted(ctx context.Context, p backends.Partition, page Page) (*IDPage, error)
 
 	// Drop erases the partition: records, history, idempotency keys, sessions, messages
-	// and blobs. Cursors of before see a Reset. The partition's life ends: only its name
-	// and the name of its new life stay, for [KeepLives].
+	// and blobs. Cursors of before see a Reset. The partition's epoch ends: only its name
+	// and the name of its new epoch stay, for [KeepEpochs].
 	Drop(ctx context.Context, p backends.Partition) (DropCount, error)
 
 	// Fence protects p from late writes with words of a forgotten partition. It makes the calls to
-	// p that [Sessions].Life names return ErrForgotten if their context holds an ended life of the
+	// p that [Sessions].Epoch names return ErrForgotten if their context holds an ended epoch of the
 	// partition of. A store may refuse them even without it. Call it after the Drop, and before the
 	// erasure in p.
 	Fence(ctx context.Context, p, of backends.Partition) error

@@ -48,11 +48,11 @@ type Sessions interface {
 	// is harmless.
 	Delete(ctx context.Context, p backends.Partition, session string) error
 
-	// Life returns the name of the partition's life. Only a Drop changes it, for the next
-	// [KeepLives]; then the name of before the first drop returns. It begins with an id of
+	// Epoch returns the name of the partition's epoch. Only a Drop changes it, for the next
+	// [KeepEpochs]; then the name of before the first drop returns. It begins with an id of
 	// the storage and a dot. Apply, Append, Update, PutBlob and EraseMessages with a context
-	// that holds another life of p are ErrForgotten while the drop is known: see [Begin].
-	Life(ctx context.Context, p backends.Partition) (string, error)
+	// that holds another epoch of p are ErrForgotten while the drop is known: see [Begin].
+	Epoch(ctx context.Context, p backends.Partition) (string, error)
 
 	Blobs
 }

@@ -89,7 +89,7 @@ func whenFree(ctx context.Context, do func() error) error {
 func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backends.AddResponse, wait time.Duration, err error) {
 	total := &backends.AddResponse{}
 	if ctx, err = store.Begin(ctx, m.cfg.Sessions, k.Partition); err != nil {
-		return total, 0, fmt.Errorf("reading the session's life: %w", err)
+		return total, 0, fmt.Errorf("reading the session's epoch: %w", err)
 	}
 	s, err := m.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 	if errors.Is(err, backends.ErrNotFound) {

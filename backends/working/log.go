@@ -203,11 +203,11 @@ func (m *Memory) Unlearnt(ctx context.Context, s backends.Scope) (out []backends
 		if e.key.Partition != k.Partition {
 			continue
 		}
-		life, err := m.cfg.Sessions.Life(ctx, k.Partition)
+		epoch, err := m.cfg.Sessions.Epoch(ctx, k.Partition)
 		if err != nil {
 			return out, open, fmt.Errorf("unlearnt turns of %s: %w", k.Partition, err)
 		}
-		if store.Alive(e.ctx, k.Partition, life) { // otherwise it is forgotten
+		if store.Alive(e.ctx, k.Partition, epoch) { // otherwise it is forgotten
 			add(e.scope, e.key.ID, e.log)
 		}
 	}

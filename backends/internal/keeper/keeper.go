@@ -153,7 +153,7 @@ func Call[R, T any](ctx context.Context, k *Keeper, r *R, do func(context.Contex
 }
 
 // Begin returns the context for the writes of a call: see [store.Begin]. It begins in the
-// lives of the scope's owner and of the workspace, for writes to any partition. Every public
+// epochs of the scope's owner and of the workspace, for writes to any partition. Every public
 // call that writes begins so.
 func (k *Keeper) Begin(ctx context.Context, s backends.Scope) (context.Context, error) {
 	s, p, err := k.Resolve(ctx, s, backends.Scope.Owner)

@@ -56,7 +56,7 @@ type taken struct {
 // calledBy is the key of calls that are written together.
 type calledBy struct {
 	scope backends.Scope // the workspace, the agent that made the calls, and the user
-	life  string         // the user's life at the beginning of the turn, see store.Begin
+	epoch string         // the user's epoch at the beginning of the turn, see store.Begin
 }
 
 // dueTool is a guideline to write anew.
@@ -128,7 +128,7 @@ func (r *recorder) RecordCalls(ctx context.Context, req *backends.RecordCallsReq
 	scope.SessionID = "" // calls of several are one write
 	by := calledBy{scope: scope}
 	if p, err := scope.Speaker(); err == nil {
-		by.life = store.Began(ctx, p)
+		by.epoch = store.Began(ctx, p)
 	}
 	limited, cancel := context.WithTimeout(ctx, fullWait)
 	defer cancel()
@@ -151,7 +151,7 @@ func (r *recorder) lose(ctx context.Context, scope backends.Scope, calls []Call,
 func (r *recorder) write(ctx context.Context, by calledBy, batch []taken, failures int) error {
 	scope := by.scope
 	if p, err := scope.Speaker(); err == nil {
-		ctx = store.WithLife(ctx, p, by.life)
+		ctx = store.WithEpoch(ctx, p, by.epoch)
 	}
 	calls := make([]Call, len(batch))
 	for i := range batch {

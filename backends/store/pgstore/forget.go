@@ -110,41 +110,41 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 	})
 }
 
-// known is the time after which a life that began is known.
-func known(t *tx) int64 { return t.now.Add(-store.KeepLives).UnixMicro() }
+// known is the time after which an epoch that began is known.
+func known(t *tx) int64 { return t.now.Add(-store.KeepEpochs).UnixMicro() }
 
-// Life implements [store.Records].
-func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) {
-	return call(ctx, s, &glancing, "life of "+p.String(), p, "", func(t *tx) (string, error) {
+// Epoch implements [store.Records].
+func (s *Store) Epoch(ctx context.Context, p backends.Partition) (string, error) {
+	return call(ctx, s, &glancing, "epoch of "+p.String(), p, "", func(t *tx) (string, error) {
 		var found []int64
 		column(t, &found, `SELECT life FROM @lives WHERE name = $1 AND began > $2`, t.name, known(t))
 		err := t.finish()
-		return s.life(append(found, 0)[0]), err
+		return s.epoch(append(found, 0)[0]), err
 	})
 }
 
-func (s *Store) life(n int64) string { return s.id + "." + strconv.FormatInt(n, 10) }
+func (s *Store) epoch(n int64) string { return s.id + "." + strconv.FormatInt(n, 10) }
 
 // alive queues a look at the partitions that the operation of its context began in. The function
 // that it returns is for the time when the queue was sent: it returns ErrForgotten if one of
 // them was dropped since.
 func (t *tx) alive() func() error {
-	type life struct {
+	type epoch struct {
 		name string
 		n    int64
 	}
-	var found []life
+	var found []epoch
 	names, began := []string{}, map[string]string{}
-	for p, life := range store.Lives(t.ctx, t.id) {
+	for p, epoch := range store.Epochs(t.ctx, t.id) {
 		names = append(names, p.String())
-		began[p.String()] = life
+		began[p.String()] = epoch
 	}
 	if len(names) > 0 && !t.erases {
-		list(t, &found, func(l *life) []any { return []any{&l.name, &l.n} }, `SELECT name, life FROM @lives WHERE name = ANY($1) AND began > $2`, names, known(t))
+		list(t, &found, func(e *epoch) []any { return []any{&e.name, &e.n} }, `SELECT name, life FROM @lives WHERE name = ANY($1) AND began > $2`, names, known(t))
 	}
 	return func() error {
 		for _, l := range found {
-			if t.life(l.n) != began[l.name] {
+			if t.epoch(l.n) != began[l.name] {
 				return fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, l.name)
 			}
 		}
@@ -152,7 +152,7 @@ func (t *tx) alive() func() error {
 	}
 }
 
-// Fence implements [store.Records]. Every write looks at the lives of all partitions that its
+// Fence implements [store.Records]. Every write looks at the epochs of all partitions that its
 // operation began in, so it waits only for the writes that have looked before.
 func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error {
 	_, err := call(ctx, s, &dropping, fmt.Sprintf("fence %s for %s", p, of), p, "", func(*tx) (any, error) { return nil, nil })

@@ -24,7 +24,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 	opts    Options
 	schema  *strings.Replacer
-	id      string       // of the storage, see Life
+	id      string       // of the storage, see Epoch
 	owned   bool         // the pool is closed with the store
 	appends atomic.Int64 // see purge
 
@@ -77,7 +77,7 @@ func (p *partition) embedding() *store.Embedding {
 const selectPartition = `SELECT pk, version, records, model, dim, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
 	FROM @partitions WHERE name = $1`
 
-// lock locks the row of p, which it creates if it is to. The lives are read after that: a drop
+// lock locks the row of p, which it creates if it is to. The epochs are read after that: a drop
 // that ends later finds what this transaction wrote.
 func (t *tx) lock(p backends.Partition) error {
 	for {

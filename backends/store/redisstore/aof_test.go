@@ -252,7 +252,7 @@ func (c *cutting) repeat(t *testing.T, other func(context.Context, *redisstore.S
 // between, the list of pending sessions may lack one: see [Store.checkRestarted].
 func (c *cutting) reload(t *testing.T, half, file []byte, other bool) {
 	t.Helper()
-	whole, life := everythingIn(t, c.s, c.p, true), lifeOf(t, c.s, c.p)
+	whole, epoch := everythingIn(t, c.s, c.p, true), epochOf(t, c.s, c.p)
 	c.set(t, file)
 	found, err := c.s.Check(t.Context(), c.p)
 	require.NoError(t, err)
@@ -264,7 +264,7 @@ func (c *cutting) reload(t *testing.T, half, file []byte, other bool) {
 	}
 	require.Empty(t, found)
 	require.Equal(t, whole, everythingIn(t, c.s, c.p, true), "after %q", half[len(c.before):])
-	require.Equal(t, life, lifeOf(t, c.s, c.p))
+	require.Equal(t, epoch, epochOf(t, c.s, c.p))
 	c.requireWritable(t)
 }
 
@@ -326,9 +326,9 @@ func (c *cutting) halves() (out [][]byte) {
 	return out
 }
 
-func lifeOf(t testing.TB, s *redisstore.Store, p backends.Partition) string {
+func epochOf(t testing.TB, s *redisstore.Store, p backends.Partition) string {
 	t.Helper()
-	life, err := s.Life(t.Context(), p)
+	epoch, err := s.Epoch(t.Context(), p)
 	require.NoError(t, err)
-	return life
+	return epoch
 }

@@ -123,7 +123,7 @@ func parseSpace(text string) (*store.Embedding, error) {
 // cursor is a reader's position in a partition's changes. Its nonce shows whether the
 // server lost changes that the reader has read.
 type cursor struct {
-	Inc     string // the life of the partition
+	Inc     string // the epoch of the partition
 	Version int64  // the version up to which it has read
 	Seen    int64  // the partition's version when it read
 	Tip     string // the nonce of that version; empty for version 0
@@ -132,7 +132,7 @@ type cursor struct {
 func (c cursor) legal() bool { return c.Inc != "" && 0 <= c.Version && c.Version <= c.Seen }
 
 // newNonce returns a random number of 64 bits as 11 characters. It distinguishes two
-// commits, or two lives of a partition; it needs no secrecy.
+// commits, or two epochs of a partition; it needs no secrecy.
 func newNonce() string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, rand.Uint64()))
 }

@@ -85,7 +85,7 @@
 // Config.Prefix and every byte of a part outside [A-Za-z0-9_.-] is written as
 // %XX: no part can reach into another.
 //
-//	T:meta          HASH  inc: a random number for this life of the partition; ver: its
+//	T:meta          HASH  inc: a random number for this epoch of the partition; ver: its
 //	                      version; space: the embedding as JSON; floor: the version up to which
 //	                      tombstones were cut; born: counts sessions; listed, waiting: since
 //	                      when it is in em:partitions and em:work; records, sessions: a 1 for each
@@ -100,8 +100,8 @@
 //	T:idemt         ZSET  the fields of T:idem by when they may be forgotten, in microseconds
 //	T:tip           HASH  the nonces of the last 1,000 versions or some more: version / 32 →
 //	                      "<version>=<nonce> " for each of these 32
-//	T:lives         HASH  lives of partitions that were dropped of late, each as "<nonce> <its end
-//	                      in microseconds>": its own life under "", and the lives of others
+//	T:lives         HASH  epochs of partitions that were dropped of late, each as "<nonce> <its end
+//	                      in microseconds>": its own epoch under "", and the epochs of others
 //	                      whose words it has under a hash of their names. It outlasts a Drop
 //	T:wait          STRING that ends at once: with Config.Replicas, what replicas confirm
 //	T:born          ZSET  session id by its number, in the order of creation

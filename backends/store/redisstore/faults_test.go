@@ -83,7 +83,7 @@ func TestAServerThatRefuses(t *testing.T) {
 			}
 			if answer[0] == '-' {
 				refusals.Store(2)
-				_, err := patient.Life(t.Context(), ann) // one command
+				_, err := patient.Epoch(t.Context(), ann) // one command
 				require.Equal(t, want.transient, err == nil, "whether it is retried: %v", err)
 			}
 		})

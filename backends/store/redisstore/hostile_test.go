@@ -419,11 +419,11 @@ func TestWhatADropLeaves(t *testing.T) {
 		_, err := s.Drop(ctx, user(name))
 		require.NoError(t, err)
 		require.NoError(t, s.Fence(ctx, shared, user(name)))
-		clock = clock.Add(store.KeepLives / 2)
+		clock = clock.Add(store.KeepEpochs / 2)
 	}
 	for _, p := range []backends.Partition{ann, shared} {
 		left := client.PTTL(ctx, keyOf(p, "lives")).Val()
-		require.InDelta(t, store.KeepLives.Hours(), left.Hours(), 1, p)
+		require.InDelta(t, store.KeepEpochs.Hours(), left.Hours(), 1, p)
 	}
 	lives := client.HGetAll(ctx, keyOf(shared, "lives")).Val()
 	require.Len(t, lives, 2)
@@ -432,5 +432,5 @@ func TestWhatADropLeaves(t *testing.T) {
 	_, err := s.Drop(ctx, user("eve"))
 	require.NoError(t, err)
 	require.NoError(t, s.Fence(ctx, shared, user("eve")))
-	require.Len(t, client.HGetAll(ctx, keyOf(shared, "lives")).Val(), 2, "the life of ann has ended")
+	require.Len(t, client.HGetAll(ctx, keyOf(shared, "lives")).Val(), 2, "the epoch of ann has ended")
 }

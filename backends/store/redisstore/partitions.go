@@ -119,7 +119,7 @@ const dropChunk = 1000
 // them.
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
 	var out store.DropCount
-	life := newNonce() // the first step begins it, so a write between two steps began before
+	epoch := newNonce() // the first step begins it, so a write between two steps began before
 	_, err := on(ctx, s, p, "", "drop "+p.String(), func() (any, error) {
 		if _, err := s.bornAfter(ctx, p, s.keys(p).born(), 0, 1); err != nil && !errors.Is(err, errVanished) { // a session outside the list would stay
 			return nil, err
@@ -130,7 +130,7 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 				return nil, err
 			}
 			var n store.DropCount
-			if n, done, err = s.erase(ctx, p, "all", life, ids...); err != nil {
+			if n, done, err = s.erase(ctx, p, "all", epoch, ids...); err != nil {
 				return nil, err
 			}
 			out.Records, out.Sessions = out.Records+n.Records, out.Sessions+n.Sessions
@@ -141,12 +141,12 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 	return out, err
 }
 
-// erase erases sessions, and begins a life of the partition if one is given. With "all"
+// erase erases sessions, and begins an epoch of the partition if one is given. With "all"
 // as what it also erases the partition after the last sessions, and reports whether they
 // were the last.
-func (s *Store) erase(ctx context.Context, p backends.Partition, what, life string, ids ...string) (n store.DropCount, last bool, err error) {
+func (s *Store) erase(ctx context.Context, p backends.Partition, what, epoch string, ids ...string) (n store.DropCount, last bool, err error) {
 	k, now := s.keys(p), s.now()
-	keys, args := append(k.all(), k.changes(), k.lives()), []any{plan.Micros(now), what, life, plan.Micros(now.Add(store.KeepLives))}
+	keys, args := append(k.all(), k.changes(), k.lives()), []any{plan.Micros(now), what, epoch, plan.Micros(now.Add(store.KeepEpochs))}
 	for _, id := range ids {
 		keys, args = append(keys, k.session(id).all()...), append(args, id)
 	}

@@ -66,7 +66,7 @@ func decodeMemory(what, stamped string, m *backends.Memory) (err error) {
 
 // rawRecords are records as the server holds them.
 type rawRecords struct {
-	inc     string // the partition's life at the reading
+	inc     string // the partition's epoch at the reading
 	texts   []any  // entries of T:rec, nil where one is missing
 	vectors []any  // entries of T:vec, nil where one is missing
 }

@@ -88,7 +88,7 @@ type Store struct {
 	client redis.UniversalClient
 	config Config
 	server serverInfo
-	id     string // of the storage, see Life
+	id     string // of the storage, see Epoch
 	owned  bool   // the client is closed with the store
 	closed atomic.Bool
 

@@ -35,43 +35,43 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 			}
 		}
 		out = store.DropCount{Records: int(n[0] + n[1]), Messages: int(n[2]), Sessions: int(n[3]), Blobs: int(n[4])}
-		return out, c.newLife(p, s.now())
+		return out, c.newEpoch(p, s.now())
 	})
 }
 
-// Life implements [store.Records].
-func (s *Store) Life(ctx context.Context, p backends.Partition) (string, error) {
-	return call(ctx, s, s.read, "life of "+p.String(), p, "", func(c *conn, _ partition) (string, error) { return s.life(c, p) })
+// Epoch implements [store.Records].
+func (s *Store) Epoch(ctx context.Context, p backends.Partition) (string, error) {
+	return call(ctx, s, s.read, "epoch of "+p.String(), p, "", func(c *conn, _ partition) (string, error) { return s.epoch(c, p) })
 }
 
-// Fence implements [store.Records]. It has no work: every write looks at the lives of all
+// Fence implements [store.Records]. It has no work: every write looks at the epochs of all
 // partitions that its operation began in.
 func (s *Store) Fence(context.Context, backends.Partition, backends.Partition) error { return nil }
 
-func (s *Store) life(c *conn, p backends.Partition) (string, error) {
-	now, life := s.now(), int64(0)
+func (s *Store) epoch(c *conn, p backends.Partition) (string, error) {
+	now, epoch := s.now(), int64(0)
 	_, err := c.row(`SELECT life FROM lives WHERE namespace = ? AND kind = ? AND id = ? AND began > ?`,
-		[]any{p.Namespace, string(p.Kind), p.ID, now.Add(-store.KeepLives).UnixMicro()}, &life)
-	return s.id + "." + strconv.FormatInt(life, 10), err
+		[]any{p.Namespace, string(p.Kind), p.ID, now.Add(-store.KeepEpochs).UnixMicro()}, &epoch)
+	return s.id + "." + strconv.FormatInt(epoch, 10), err
 }
 
 // alive returns ErrForgotten if a partition was dropped since the operation of ctx began.
 func (s *Store) alive(ctx context.Context, c *conn) error {
-	for p, began := range store.Lives(ctx, s.id) {
-		life, err := s.life(c, p)
+	for p, began := range store.Epochs(ctx, s.id) {
+		epoch, err := s.epoch(c, p)
 		if err != nil {
 			return err
 		}
-		if life != s.id+".0" && life != began {
+		if epoch != s.id+".0" && epoch != began {
 			return fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, p)
 		}
 	}
 	return nil
 }
 
-// newLife ends the life of a partition, and drops lives that ended long ago.
-func (c *conn) newLife(p backends.Partition, now time.Time) error {
-	if err := c.exec(`DELETE FROM lives WHERE began <= ?`, now.Add(-store.KeepLives).UnixMicro()); err != nil {
+// newEpoch ends the epoch of a partition, and drops epochs that ended long ago.
+func (c *conn) newEpoch(p backends.Partition, now time.Time) error {
+	if err := c.exec(`DELETE FROM lives WHERE began <= ?`, now.Add(-store.KeepEpochs).UnixMicro()); err != nil {
 		return err
 	}
 	return c.exec(`INSERT OR REPLACE INTO lives (namespace, kind, id, began) VALUES (?, ?, ?, ?)`,

@@ -69,7 +69,7 @@ var (
 // same file open.
 type Store struct {
 	path string
-	id   string // of the file, see Life
+	id   string // of the file, see Epoch
 	cfg  Config
 
 	abs     string      // path, absolute

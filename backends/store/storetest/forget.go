@@ -72,34 +72,34 @@ var forgetBehaviours = []behaviour{
 		e.drop()
 		other.writes("another partition")
 	}},
-	{"a drop that finds nothing ends a life, too, and every handle sees it", func(e *env) {
+	{"a drop that finds nothing ends an epoch, too, and every handle sees it", func(e *env) {
 		before := e.begin()
 		for i := range 3 {
 			e.handle(i).drop()
 			before.handle(i + 1).forgotten("dropped by another handle")
 		}
-		require.NotEqual(e, must(e.Life(e.ctx, e.user("bob").p))(e), must(e.Life(e.ctx, e.p))(e))
+		require.NotEqual(e, must(e.Epoch(e.ctx, e.user("bob").p))(e), must(e.Epoch(e.ctx, e.p))(e))
 	}},
 	{"a drop is known for thirty days", func(e *env) {
-		life := func() string { return must(e.Life(e.ctx, e.p))(e) }
-		never := life()
+		epoch := func() string { return must(e.Epoch(e.ctx, e.p))(e) }
+		never := epoch()
 		e.drop()
-		require.NotEqual(e, never, life())
-		e.clock.pass(store.KeepLives - time.Minute)
-		require.NotEqual(e, never, life())
+		require.NotEqual(e, never, epoch())
+		e.clock.pass(store.KeepEpochs - time.Minute)
+		require.NotEqual(e, never, epoch())
 		late := e.begin()
 		e.clock.pass(2 * time.Minute)
-		require.Equal(e, never, life())
-		late.writes("of the life after the drop")
+		require.Equal(e, never, epoch())
+		late.writes("of the epoch after the drop")
 	}},
-	{"a life of another store says nothing here", func(e *env) {
+	{"an epoch of another store says nothing here", func(e *env) {
 		other := *e
-		other.ctx = store.WithLife(e.ctx, e.p, "another.7")
+		other.ctx = store.WithEpoch(e.ctx, e.p, "another.7")
 		other.writes("m1")
 		e.drop()
 		other.writes("m2")
 	}},
-	{"a fence refuses what began in an earlier life of another partition", func(e *env) {
+	{"a fence refuses what began in an earlier epoch of another partition", func(e *env) {
 		shared := e.in(backends.Partition{Namespace: e.p.Namespace, Kind: backends.PartitionWorkspace, ID: "w"})
 		shared.writes("m1")
 		in := func(of *env) *env { other := *shared; other.ctx = of.ctx; return &other }
@@ -110,8 +110,8 @@ var forgetBehaviours = []behaviour{
 		in(e.begin()).writes("after")
 		bob.writes("of another user")
 		shared.writes("of no user")
-		e.clock.pass(store.KeepLives + time.Minute)
-		in(e.begin()).writes("a life later")
+		e.clock.pass(store.KeepEpochs + time.Minute)
+		in(e.begin()).writes("an epoch later")
 	}},
 	{"a record is restored with another history by the batch that erases it", func(e *env) {
 		e.apply(put("old", "Beijing"))

@@ -39,7 +39,7 @@ type saved struct {
 // encode, and stays out.
 type savedMessage struct {
 	*schema.Message
-	Mark  *einox.Mark       `json:"mark,omitempty"`
+	Mark  einox.Mark        `json:"mark,omitzero"`
 	Marks map[string]string `json:"marks,omitempty"` // of format 1
 }
 
@@ -55,10 +55,7 @@ func (x *Archive) encode(messages []*schema.Message) ([]byte, error) {
 			m.Message = einox.Withheld(m.Message)
 		}
 		m.Stands, m.Folded = x.clean(m.Stands), nil // the one quotes the conversation, the other the notes
-		s.Messages[i] = savedMessage{Message: einox.Stored(m.Message, x.clean)}
-		if m.Mark.String() != "" {
-			s.Messages[i].Mark = &m.Mark
-		}
+		s.Messages[i] = savedMessage{Message: einox.Stored(m.Message, x.clean), Mark: m.Mark}
 		parts = parts || einox.HasParts(m.Message)
 	}
 	data, err := codec.Marshal(&s)
@@ -98,8 +95,8 @@ func decode(data []byte) ([]einox.Marked, error) {
 		}
 		m.Extra, m.ResponseMeta = nil, nil
 		messages[i] = einox.DecodeOne(m.Message)
-		if messages[i].Mark = einox.OldMark(m.Marks); m.Mark != nil {
-			messages[i].Mark = *m.Mark
+		if messages[i].Mark = m.Mark; len(m.Marks) > 0 {
+			messages[i].Mark = einox.OldMark(m.Marks)
 		}
 	}
 	return messages, nil

@@ -264,7 +264,7 @@ func (w *Window) begin(ctx context.Context, p backends.Partition) context.Contex
 	if err != nil {
 		return ctx
 	}
-	return store.WithLife(ctx, p, store.Began(begun, p))
+	return store.WithEpoch(ctx, p, store.Began(begun, p))
 }
 
 // keep stores a summary of the log's beginning with its session. A session deleted meanwhile is

@@ -115,8 +115,8 @@ func (c *call) written(remove func() error) error {
 	if err != nil {
 		return err
 	}
-	life, err := c.memory.Sessions().Life(c, p)
-	if err == nil && !store.Alive(c, p, life) {
+	epoch, err := c.memory.Sessions().Epoch(c, p)
+	if err == nil && !store.Alive(c, p, epoch) {
 		err = fmt.Errorf("%w: %s was forgotten since this began", backends.ErrForgotten, p)
 	}
 	if err != nil {

@@ -108,11 +108,11 @@ func TestAFileThatComesAfterForgettingIsRefused(t *testing.T) {
 	f, err := flows.New(&flows.Config{Backend: b, Folder: root})
 	require.NoError(t, err)
 	p := backends.Partition{Namespace: backends.DefaultNamespace, Kind: backends.PartitionUser, ID: "ann"}
-	life, err := db.Life(t.Context(), p)
+	epoch, err := db.Epoch(t.Context(), p)
 	require.NoError(t, err)
 	_, err = db.Drop(t.Context(), p)
 	require.NoError(t, err)
-	ctx := store.WithLife(t.Context(), p, life)
+	ctx := store.WithEpoch(t.Context(), p, epoch)
 	r, err := f.Call(ctx, "summary_working_memory", everything, "", json.RawMessage(large(3000, `,"user_id":"ann"`)))
 	if err == nil {
 		require.False(t, r.Success)
