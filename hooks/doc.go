@@ -36,9 +36,9 @@
 // A turn that failed or was interrupted goes to the log as well, still open, so that its words are
 // kept. A resumed run completes the interrupted turn, under the same id.
 //
-// A wrapped run carries its turn. Everywhere else the messages lead back to it: each has the turn's
-// id and its place in the turn in schema.Message.Extra. They are plain strings, which survive a
-// checkpoint.
+// A wrapped run carries its turn. Everywhere else the messages lead back to it: a mark in
+// schema.Message.Extra has the turn's id and the message's number in the turn. It is one plain
+// string, which survives a checkpoint.
 //
 // # The note
 //

@@ -108,7 +108,7 @@ func (h *Hooks) unprint(v *adk.MessageVariant) {
 }
 
 // watchPrinted returns a stream whose printed calls are replaced. The stream waits only from the
-// place where a printed call may begin. The goroutine ends with the stream, or when its reader
+// offset where a printed call may begin. The goroutine ends with the stream, or when its reader
 // closes it.
 func (h *Hooks) watchPrinted(in *schema.StreamReader[*schema.Message], by instead) *schema.StreamReader[*schema.Message] {
 	out, w := schema.Pipe[*schema.Message](1)

@@ -68,7 +68,7 @@ func (h *Hooks) withhold(ctx context.Context, messages []einox.Marked) {
 	}
 }
 
-// opens reports whether m begins a round behind the messages in these places.
+// opens reports whether m begins a round behind the messages at these indices.
 func opens(messages []einox.Marked, round []int, m einox.Marked) bool {
 	if len(round) == 0 || m.Role != schema.User {
 		return false

@@ -84,7 +84,7 @@ func replaced(a, b []string) (from, to int) {
 
 func isName(w string) bool { return unicode.IsUpper([]rune(w)[0]) }
 
-// isComplement reports whether words of a statement that end at a place make sense alone.
+// isComplement reports whether words of a statement that end at an offset make sense alone.
 // They must end the statement, or a new part follows, and no negation may stand before.
 func isComplement(a []string, to int) bool {
 	ends := to == len(a) || strings.HasSuffix(a[to-1], ",") || follows.MatchString(a[to])

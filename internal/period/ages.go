@@ -18,7 +18,7 @@ var (
 )
 
 // Ages returns the present ages in a text, "is four years old", "turned six" or 今年四岁, by the
-// place where the words end. Ages at other times are left out.
+// offset where the words end. Ages at other times are left out.
 func Ages(s string) map[int]int {
 	ages := map[int]int{}
 	for _, form := range ageForms {

@@ -53,7 +53,7 @@ func (p Period) String() string {
 	return p.From.Format(time.DateOnly) + "/" + last.Format(time.DateOnly)
 }
 
-// found is a period with its place in the text, and how it is named.
+// found is a period with its offsets in the text, and how it is named.
 type found struct {
 	start, end int
 	span

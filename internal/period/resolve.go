@@ -14,7 +14,7 @@ import (
 
 // Mention is a stretch of days that a sentence names, as its speaker means it.
 type Mention struct {
-	Start, End  int       // its place in the text
+	Start, End  int       // its offsets in the text
 	First, Last time.Time // the first and the last day, each at its begin
 	Relative    bool      // the words count from when they were said, or leave out a year that differs from then
 	About       bool      // near that day: "three weeks ago"
@@ -28,7 +28,7 @@ type Mention struct {
 // tense: "on Friday" is ahead in "the exam is on Friday" and past in "I met Bob on Friday".
 // Ambiguous and doubtful times are left out.
 func Resolve(s string, said time.Time) (out []Mention) {
-	plain, places := normalised(s)
+	plain, offsets := normalised(s)
 	if !mayNameTimes(plain) {
 		return nil
 	}
@@ -40,7 +40,7 @@ func Resolve(s string, said time.Time) (out []Mention) {
 		if now || !f.mean(&m, plain, today) {
 			continue
 		}
-		m.Start, m.End = places[f.start], places[f.end]
+		m.Start, m.End = offsets[f.start], offsets[f.end]
 		m.Relative = m.Relative && (f.named != yearless || f.from.Year() != today.Year())
 		m.First, m.Last = midnight(f.from, said.Location()), midnight(f.until.AddDate(0, 0, -1), said.Location())
 		m.Until = until.MatchString(plain[:f.start]) || untilBehind.MatchString(plain[f.end:])
@@ -51,21 +51,21 @@ func Resolve(s string, said time.Time) (out []Mention) {
 	return out
 }
 
-// normalised returns a text in normal form (NFKC), and the place in s for each of its bytes, and
-// for its end.
+// normalised returns a text in normal form (NFKC), and the offset in s of each of its bytes, and
+// of its end.
 func normalised(s string) (string, []int) {
 	var b strings.Builder
-	var places []int
+	var offsets []int
 	var it norm.Iter
 	s = s[:min(len(s), maxTimeText)]
 	for it.InitString(norm.NFKC, s); !it.Done(); {
 		at, segment := it.Pos(), it.Next()
 		for range segment {
-			places = append(places, at)
+			offsets = append(offsets, at)
 		}
 		b.Write(segment)
 	}
-	return b.String(), append(places, len(s))
+	return b.String(), append(offsets, len(s))
 }
 
 // named is the way in which a text names a time.
@@ -157,7 +157,7 @@ var (
 	clauseEnds   = sentenceEnds + ",，"
 )
 
-// tenseOf returns the tense of the event at the time that stands at a place of s: by its
+// tenseOf returns the tense of the event at the time between two offsets of s: by its
 // clause. If that has little beside the time, the sentence decides.
 func tenseOf(s string, start, end int) tense {
 	before, behind := part(s, start, end, clauseEnds)
@@ -178,7 +178,7 @@ func tenseOf(s string, start, end int) tense {
 // leastClause is the least number of characters of a clause that is searched for a verb.
 const leastClause = 5
 
-// part returns the text before and behind a place in the part of s that ends divide.
+// part returns the text before and behind two offsets, in the part of s that ends divide.
 func part(s string, start, end int, ends string) (before, behind string) {
 	before, behind = s[strings.LastIndexAny(s[:start], ends)+1:start], s[end:]
 	if i := strings.IndexAny(behind, ends); i >= 0 {

@@ -346,7 +346,7 @@ func middle(s string) int {
 	return half
 }
 
-// behind returns the place after the character at i.
+// behind returns the offset after the character at i.
 func behind(s string, i int) int {
 	_, size := utf8.DecodeRuneInString(s[i:])
 	return i + size

@@ -58,14 +58,14 @@ type History struct {
 // History.
 //
 // The history begins with a turn, and always has the newest turn, whatever its size. The
-// messages of a turn stand together, at the place of the last one: a turn may be interrupted,
+// messages of a turn stand together, where the last one stands: a turn may be interrupted,
 // and resumed after others. Of a turn that began before the history, only the part within it is
 // shown.
 //
 // Providers accept the messages: interrupted calls get a result that says so, a result that lost
 // its call becomes a user's message, and so on. Unanswered turns stay. Each
-// message has marks for its sequence number in the log, its turn and its place in the turn.
-// Providers get the messages without these marks.
+// message has a mark with its sequence number in the log, its turn and its number in the turn.
+// Providers get the messages without it.
 //
 // The cost of Load depends on the size of its result, whatever the length of the session.
 // Usually it reads the session's state and one page of the log, at the same time.

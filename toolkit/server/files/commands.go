@@ -92,7 +92,7 @@ func numbered(s string, first, last int) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// edit replaces the text of a file by change, and shows the place of the change.
+// edit replaces the text of a file by change, and shows the lines around the change.
 func (x *call) edit(path string, change func(before string) (after string, at int, err error)) (string, error) {
 	if err := x.load(path); err != nil {
 		return "", err
@@ -109,10 +109,10 @@ func (x *call) edit(path string, change func(before string) (after string, at in
 	return "Edited: " + path + ". Around the change it has now:\n" + numbered(after, line-3, line+3), x.put(path, after)
 }
 
-// lineAt returns the number of the line at a place in a text.
+// lineAt returns the number of the line at an offset in a text.
 func lineAt(text string, at int) int { return 1 + strings.Count(text[:at], "\n") }
 
-// replace returns a text with its one occurrence of old replaced, and the place.
+// replace returns a text with its one occurrence of old replaced, and the offset.
 func replace(before, old, text string) (after string, at int, err error) {
 	old = strings.ReplaceAll(old, "\r\n", "\n")
 	at = strings.Index(before, old)
@@ -128,7 +128,7 @@ func replace(before, old, text string) (after string, at int, err error) {
 	return before[:at] + text + before[at+len(old):], at, nil
 }
 
-// insert returns a text with another one behind a line, on lines of its own, and its place.
+// insert returns a text with another one behind a line, on lines of its own, and its offset.
 func insert(before string, line int, text string) (after string, at int, err error) {
 	lines := slices.Collect(strings.Lines(before))
 	if line < 0 || line > len(lines) {
