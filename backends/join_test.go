@@ -68,14 +68,6 @@ func scored(name string, scores ...float64) *testkit.Backend {
 	return b
 }
 
-func ids(hits []backends.Hit) []string {
-	var out []string
-	for _, h := range hits {
-		out = append(out, h.ID)
-	}
-	return out
-}
-
 var errDown = fmt.Errorf("the store is down: %w", backends.ErrUnavailable)
 
 func TestAJoinedBackendMergesWhatItsHalvesFind(t *testing.T) {
@@ -91,12 +83,12 @@ func TestAJoinedBackendMergesWhatItsHalvesFind(t *testing.T) {
 		"one place is the best's":         {scored("f", .1), scored("e", .9), 1, []string{"e0"}},
 		"one of two":                      {scored("f", .1), scored("e", .9, .8), 2, []string{"e0", "f0"}},
 		"one half alone":                  {scored("f"), scored("e", .9, .8), 5, []string{"e0", "e1"}},
-		"nothing":                         {scored("f"), scored("e"), 5, nil},
+		"nothing":                         {scored("f"), scored("e"), 5, []string{}},
 	} {
 		got, err := backends.Join(c.facts, c.experience).Search(t.Context(), &backends.SearchRequest{Query: "q", TopK: c.k})
 		require.NoError(t, err)
 		require.NoError(t, got.Degraded)
-		require.Equal(t, c.want, ids(got.Hits), name)
+		require.Equal(t, c.want, testkit.IDs(got.Hits), name)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 // known remembers a fact by hand, and marks it.
@@ -20,13 +21,6 @@ func known(t *testing.T, b *mem0.Backend, s backends.Scope, text string, standin
 	m := remember(t, b, s, text)
 	_, err := b.Update(ctx, &backends.UpdateRequest{Scope: s, ID: m.ID, Standing: &standing, Delicate: &delicate})
 	require.NoError(t, err)
-}
-
-func texts(hits []backends.Hit) (out []string) {
-	for _, h := range hits {
-		out = append(out, h.Text)
-	}
-	return out
 }
 
 func brief(t *testing.T, b *mem0.Backend, q backends.SearchRequest) *backends.SearchResponse {
@@ -47,18 +41,18 @@ func TestABriefHasWhatAlwaysAppliesAndASmallMemoryWhole(t *testing.T) {
 	add(t, b, ann, conversation("I play the cello", "Lovely, the cello is a fine instrument.", "What is a viola?", "A bigger violin.")...)
 
 	resp := brief(t, b, backends.SearchRequest{Query: "What is my dog called?", Brief: 300})
-	require.Equal(t, []string{"The user is allergic to peanuts."}, texts(resp.Standing))
+	require.Equal(t, []string{"The user is allergic to peanuts."}, testkit.Texts(resp.Standing))
 	require.True(t, resp.Whole)
 	require.Equal(t, "The user's dog is called Rex.", resp.Hits[0].Text)
-	require.Subset(t, texts(resp.Hits), []string{"The user is allergic to peanuts.", "I play the cello"})
-	require.NotContains(t, texts(resp.Hits), "The user has debts.", "unless it answers")
-	require.NotContains(t, texts(resp.Hits), "What is a viola?")
+	require.Subset(t, testkit.Texts(resp.Hits), []string{"The user is allergic to peanuts.", "I play the cello"})
+	require.NotContains(t, testkit.Texts(resp.Hits), "The user has debts.", "unless it answers")
+	require.NotContains(t, testkit.Texts(resp.Hits), "What is a viola?")
 	require.Zero(t, resp.Hits[len(resp.Hits)-1].Score)
-	require.Contains(t, texts(brief(t, b, backends.SearchRequest{Query: "my debts", Brief: 300}).Hits), "The user has debts.")
+	require.Contains(t, testkit.Texts(brief(t, b, backends.SearchRequest{Query: "my debts", Brief: 300}).Hits), "The user has debts.")
 
 	resp = brief(t, b, backends.SearchRequest{Query: "dog", Brief: 10})
 	require.False(t, resp.Whole)
-	require.Equal(t, []string{"The user's dog is called Rex."}, texts(resp.Hits))
+	require.Equal(t, []string{"The user's dog is called Rex."}, testkit.Texts(resp.Hits))
 	require.Len(t, resp.Standing, 1)
 	resp = brief(t, b, backends.SearchRequest{Query: "dog", Brief: -1})
 	require.False(t, resp.Whole)
@@ -81,7 +75,7 @@ func TestABriefHasWhatHolds(t *testing.T) {
 	add(t, b, ann, backends.Message{ID: "x", Turn: "tx", Time: start, Message: conversation("I moved to Shanghai")[0].Message})
 	resp := brief(t, b, backends.SearchRequest{Query: "tea", Brief: 300})
 	require.True(t, resp.Whole)
-	require.Equal(t, []string{"The user lives in Shanghai."}, texts(resp.Hits))
+	require.Equal(t, []string{"The user lives in Shanghai."}, testkit.Texts(resp.Hits))
 	require.Equal(t, "The user lives in Beijing.", resp.Hits[0].Before.Text)
 	require.NoError(t, b.Delete(ctx, &backends.DeleteRequest{Scope: ann, ID: resp.Hits[0].ID}))
 	require.Empty(t, brief(t, b, backends.SearchRequest{Query: "tea", Brief: 300}).Hits)
@@ -95,8 +89,8 @@ func TestWhatIsNotLearntYetIsInABrief(t *testing.T) {
 		{Kind: backends.KindEpisode, Text: "What is a viola?", Observed: start, Origin: backends.Origin{Role: "user"}},
 	}
 	resp := brief(t, b, backends.SearchRequest{Query: "tea", Brief: 300, Beside: said})
-	require.Equal(t, []string{"I'm allergic to peanuts."}, texts(resp.Standing))
-	require.Equal(t, []string{"I'm allergic to peanuts."}, texts(resp.Hits))
+	require.Equal(t, []string{"I'm allergic to peanuts."}, testkit.Texts(resp.Standing))
+	require.Equal(t, []string{"I'm allergic to peanuts."}, testkit.Texts(resp.Hits))
 }
 
 func TestABigMemoryIsNotWhole(t *testing.T) {

@@ -75,7 +75,7 @@ func TestWhatIsSharedIsSharedWithEveryAgentAndUser(t *testing.T) {
 	byAgent := backends.And(backends.Eq("agent_id", "clerk"))
 	resp, err := b.Search(t.Context(), &backends.SearchRequest{Scope: backends.Scope{UserID: "bob", AgentID: "clerk", Workspace: "lab"}, Query: "refunding", Filter: &byAgent})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"check the payment first"}, texts(resp.Hits))
+	assert.Equal(t, []string{"check the payment first"}, testkit.Texts(resp.Hits))
 }
 
 func TestWhatAUserStatedIsFoundBeforeItIsLearnt(t *testing.T) {

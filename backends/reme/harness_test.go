@@ -53,20 +53,12 @@ func turn(id string, messages ...*schema.Message) []backends.Message {
 	return out
 }
 
-func texts(hits []backends.Hit) []string {
-	out := make([]string, len(hits))
-	for i := range hits {
-		out[i] = hits[i].Text
-	}
-	return out
-}
-
 func find(t testing.TB, b *reme.Backend, s backends.Scope, query string, kinds ...backends.Kind) []string {
 	t.Helper()
 	resp, err := b.Search(t.Context(), &backends.SearchRequest{Scope: s, Query: query, Kinds: kinds})
 	require.NoError(t, err)
 	require.NoError(t, resp.Degraded)
-	return texts(resp.Hits)
+	return testkit.Texts(resp.Hits)
 }
 
 func search(t testing.TB, b *reme.Backend, s backends.Scope, query string) []backends.Hit {

@@ -532,7 +532,7 @@ func TestMemoriesOfTheTimeAskedAboutMoveUp(t *testing.T) {
 	} {
 		got := p.retrieve(t, query(eve, ask))
 		require.Len(t, got.Periods, 1, ask)
-		top := ids(got.Hits)[:len(first)]
+		top := testkit.IDs(got.Hits)[:len(first)]
 		slices.Sort(top)
 		assert.Equal(t, first, top, ask)
 		assert.LessOrEqual(t, got.Hits[0].Score, 1.0, "similarity alone")
@@ -546,21 +546,13 @@ func TestTheTimeAloneFillsThePlaces(t *testing.T) {
 	p.put(t, eve, personal("a", "Tomatoes were planted", -9, "event_time", "2026-03-01"), personal("b", "Ann met Bob", -9, "event_time", "2026-03-01"), personal("c", "Carrots were planted", -9))
 	r := query(eve, "我昨天做了什么")
 	got := p.retrieve(t, r)
-	assert.ElementsMatch(t, []string{"a", "b"}, ids(got.Hits))
+	assert.ElementsMatch(t, []string{"a", "b"}, testkit.IDs(got.Hits))
 	assert.Zero(t, got.Hits[0].Score)
 	only := backends.Eq("id", "a")
 	r.Filter = &only
-	assert.Equal(t, []string{"a"}, ids(p.retrieve(t, r).Hits))
+	assert.Equal(t, []string{"a"}, testkit.IDs(p.retrieve(t, r).Hits))
 	r.Threshold = 0.1
 	assert.Empty(t, p.retrieve(t, r).Hits)
-}
-
-func ids(hits []backends.Hit) []string {
-	out := make([]string, len(hits))
-	for i := range hits {
-		out[i] = hits[i].ID
-	}
-	return out
 }
 
 func TestWithoutWeightsTheOrderIsThatOfRecall(t *testing.T) {
@@ -582,7 +574,7 @@ func TestWithoutWeightsTheOrderIsThatOfRecall(t *testing.T) {
 		require.NoError(rt, err)
 		got, err := p.Personal().Retrieve(t.Context(), query(s, ask))
 		require.NoError(rt, err)
-		require.Equal(rt, ids(plain.Hits), ids(got.Hits))
+		require.Equal(rt, testkit.IDs(plain.Hits), testkit.IDs(got.Hits))
 	})
 }
 

@@ -134,10 +134,3 @@ func said(turns ...string) []backends.Message {
 	}
 	return out
 }
-
-func texts(hits []backends.Hit) (out []string) {
-	for _, h := range hits {
-		out = append(out, h.Text)
-	}
-	return out
-}

@@ -33,7 +33,7 @@ func TestMem0ReportsAndFindsWhatItLearnt(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrInvalid, "a filter without an operator")
 	byAgent := backends.And(backends.Eq("agent_id", "guide"), backends.Eq("mood", "good"))
 	found := must(b.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "fjord?", Filter: &byAgent, Kinds: []backends.Kind{backends.KindFact}}))(t)
-	require.Equal(t, []string{"Fact: I sail on the fjord"}, texts(found.Hits))
+	require.Equal(t, []string{"Fact: I sail on the fjord"}, testkit.Texts(found.Hits))
 	hit := found.Hits[0]
 	require.Equal(t, resp.Items[0].Memory.ID, hit.ID)
 	require.Equal(t, backends.Scope{Namespace: "default", UserID: "ann", SessionID: "s1", AgentID: "guide"}, hit.Scope)
@@ -67,7 +67,7 @@ func TestMem0RowsOfOthersAreLeftOutAndReported(t *testing.T) {
 	require.NoError(t, failures.Err())
 	s.leaky = true
 	found := must(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "secret"}))(t)
-	require.Equal(t, []string{"Fact: secret of ann"}, texts(found.Hits))
+	require.Equal(t, []string{"Fact: secret of ann"}, testkit.Texts(found.Hits))
 	require.ErrorContains(t, failures.Err(), "2 of 3 rows")
 	require.NotContains(t, failures.Err().Error(), "secret")
 }
@@ -83,6 +83,6 @@ func TestTheMem0Platform(t *testing.T) {
 	resp := must(open("add").Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("I sail"), IdempotencyKey: "k1", Instructions: "places"}))(t)
 	require.Empty(t, resp.Items, "the platform learns later")
 	found := must(open("search").Search(ctx, &backends.SearchRequest{Scope: backends.Scope{AgentID: "guide"}, Query: "sail"}))(t)
-	require.Equal(t, []string{"The guide knows the fjord"}, texts(found.Hits), "what a user said to an agent is the user's")
+	require.Equal(t, []string{"The guide knows the fjord"}, testkit.Texts(found.Hits), "what a user said to an agent is the user's")
 	require.Len(t, failures.Stages(), 1)
 }

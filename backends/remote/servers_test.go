@@ -27,13 +27,13 @@ func TestReMeSearchesAndLearns(t *testing.T) {
 	}
 	crew, byAgent := backends.Scope{Namespace: "default", Workspace: "crew"}, backends.Eq("agent_id", "guide")
 	found := must(open("search_personal").Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Where does she sail?"}))(t)
-	require.Equal(t, []string{"user sails on the Oslofjord"}, texts(found.Hits))
+	require.Equal(t, []string{"user sails on the Oslofjord"}, testkit.Texts(found.Hits))
 	require.InDelta(t, 0.7, found.Hits[0].Score, 1e-9, "ReMe's scores of personal memories are a tenth of the cosine")
 	require.ErrorContains(t, failures.Err(), "1 of 2 rows")
 	require.NotContains(t, failures.Err().Error(), "sank")
 
 	found = must(open("search_task").Search(ctx, &backends.SearchRequest{Scope: crew, Query: "Where does she sail?", Filter: &byAgent}))(t)
-	require.Equal(t, []string{"check the wind first"}, texts(found.Hits), "tool memories are no answer to a question")
+	require.Equal(t, []string{"check the wind first"}, testkit.Texts(found.Hits), "tool memories are no answer to a question")
 	require.Equal(t, crew, found.Hits[0].Scope)
 
 	resp := must(open("learn_personal").Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("I sail on the Oslofjord", "Nice.")}))(t)
@@ -59,7 +59,7 @@ func TestAgentMemoryServerSearchesAndLearns(t *testing.T) {
 	var failures testkit.Failures
 	b := must(remote.NewAgentMemoryServer(config(play(t, "ams.json", "search", "learn", "learn"), &failures)))(t)
 	found := must(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Where does she sail?"}))(t)
-	require.Equal(t, []string{"User sails on the Oslofjord", "I sail"}, texts(found.Hits))
+	require.Equal(t, []string{"User sails on the Oslofjord", "I sail"}, testkit.Texts(found.Hits))
 	require.Equal(t, []backends.Kind{backends.KindFact, backends.KindEpisode}, []backends.Kind{found.Hits[0].Kind, found.Hits[1].Kind})
 	require.ErrorContains(t, failures.Err(), "2 of 4 rows")
 	for range 2 {

@@ -79,7 +79,7 @@ func TestVectorsStoreEachTextOnceAndFindIt(t *testing.T) {
 	}
 	filter := backends.And(backends.Eq("agent_id", "guide"), backends.Eq("mood", "good"), backends.Eq("role", "user"))
 	found := must(v.Search(ctx, &backends.SearchRequest{Scope: scope, Query: "sail", Filter: &filter}))(t)
-	require.Equal(t, []string{"I sail"}, texts(found.Hits))
+	require.Equal(t, []string{"I sail"}, testkit.Texts(found.Hits))
 	require.Equal(t, backends.KindEpisode, found.Hits[0].Kind)
 	require.Equal(t, "t1", found.Hits[0].Origin.Turn)
 	require.Equal(t, testkit.NewClock().Now(), found.Hits[0].Created)
@@ -92,7 +92,7 @@ func TestWhatIsNotLearntYetIsFoundBesideWhatIs(t *testing.T) {
 	must(v.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("I sail at Easter")}))(t)
 	beside := []backends.Memory{{Kind: backends.KindEpisode, Text: "I sail a dinghy"}, {Kind: backends.KindEpisode, Text: "I bake bread"}}
 	found := must(v.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "sail", Beside: beside}))(t)
-	require.ElementsMatch(t, []string{"I sail at Easter", "I sail a dinghy"}, texts(found.Hits))
+	require.ElementsMatch(t, []string{"I sail at Easter", "I sail a dinghy"}, testkit.Texts(found.Hits))
 }
 
 func TestVectorsOfOthersAreLeftOutAndReported(t *testing.T) {

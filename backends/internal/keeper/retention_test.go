@@ -273,7 +273,7 @@ func TestUsesOfSeveralProcessesAddUpAndDisturbNobody(t *testing.T) {
 		events, err := writer.History(ctx, ann, "a")
 		require.NoError(t, err)
 		require.Len(t, events, 1)
-		require.Equal(t, []string{"a"}, pluck(writer.found(ann, "tea").Hits))
+		require.Equal(t, []string{"a"}, testkit.IDs(writer.found(ann, "tea").Hits))
 	})
 }
 
@@ -424,7 +424,7 @@ func TestWhatIsKeptOfAChainAnswersWhenItsBeginningIsErased(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, events, 1)
 	require.NotContains(t, fmt.Sprint(events), "Beijing")
-	require.NotContains(t, pluck(w.found(ann, "Beijing").Hits), "e1")
+	require.NotContains(t, testkit.IDs(w.found(ann, "Beijing").Hits), "e1")
 }
 
 func TestARetentionReachesItsNamespaceAlone(t *testing.T) {
@@ -491,11 +491,4 @@ func TestARetentionThatCannotBeCarriedOutIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "Config.Retention")
 	_, err = m.Retain(ctx, nil)
 	require.ErrorIs(t, err, backends.ErrInvalid)
-}
-
-func pluck(hits []backends.Hit) (ids []string) {
-	for i := range hits {
-		ids = append(ids, hits[i].ID)
-	}
-	return ids
 }

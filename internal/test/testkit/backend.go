@@ -58,6 +58,24 @@ func Hits(texts ...string) []backends.Hit {
 	return out
 }
 
+// IDs returns the ids of hits.
+func IDs(hits []backends.Hit) []string {
+	return each(hits, func(h backends.Hit) string { return h.ID })
+}
+
+// Texts returns the texts of hits.
+func Texts(hits []backends.Hit) []string {
+	return each(hits, func(h backends.Hit) string { return h.Text })
+}
+
+func each(hits []backends.Hit, of func(backends.Hit) string) []string {
+	out := make([]string, len(hits))
+	for i, h := range hits {
+		out[i] = of(h)
+	}
+	return out
+}
+
 // Search implements backends.Backend.
 func (b *Backend) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 	b.searches.add(*r)
