@@ -23,7 +23,6 @@ import (
 // paraphrase is a question and the fact that answers it.
 type paraphrase struct{ language, question, fact string }
 
-
 // scripted returns an embedder that puts a question near the fact that answers it, as near as its
 // noise allows. All its texts share a direction, by which their cosines are narrow.
 func scripted(pairs []paraphrase, noise, common float64) *testkit.Embedder {
@@ -55,7 +54,6 @@ func drawn(text string) []float64 {
 	}
 	return v
 }
-
 
 // Words and vectors together find what the better of both finds, less two questions at most. A
 // question has no word of its fact, or half of them. An embedder that knows no meaning is asked
