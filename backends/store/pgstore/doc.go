@@ -61,8 +61,8 @@
 //
 // # Size
 //
-// A record takes its text and vector, and some 150 bytes with its indexes; a message its JSON and some
-// 130 bytes. Records up to 8 KB stay in one piece. Each change of a session or a record leaves a dead
+// A record takes its JSON and its vector beside the entries of two indexes, and stays in one piece up
+// to 8 KB; a message takes its JSON and two entries. Each change of a session or a record leaves a dead
 // row, which autovacuum frees: let it run often on tables that change often, for example ALTER TABLE
 // einomem.sessions SET (autovacuum_vacuum_scale_factor = 0.02). [Store.Compact] gives room back.
 //

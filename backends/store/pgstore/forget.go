@@ -67,7 +67,8 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id stri
 			if err != nil || e.Erased {
 				continue
 			}
-			rest, text := e.Erase(), ""
+			var text string
+			rest := e.Erase()
 			text, err = plan.Encode("message "+e.ID, &rest)
 			t.exec(`UPDATE @messages SET entry = $3 WHERE session = $1 AND id = $2`, row.pk, []byte(e.ID), text)
 			row.Tokens -= int64(e.Tokens)

@@ -89,7 +89,7 @@ type child struct {
 
 func startChild(t testing.TB, does, schema, url string, first int) *child {
 	t.Helper()
-	cmd := exec.Command(os.Args[0]) //nolint:noctx // the test ends it
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %d", childEnv, does, schema, url, first))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

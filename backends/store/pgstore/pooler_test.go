@@ -52,7 +52,7 @@ server_reset_query_always = 0
 `, s.Port, port), 0o644)) //nolint:gosec // another user reads it
 	as, err := testpostgres.Account()
 	require.NoError(t, err)
-	cmd := exec.Command(program, config) //nolint:noctx // the test ends it
+	cmd := exec.Command(program, config)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
