@@ -30,6 +30,7 @@ type phrases struct {
 	headings       [5]string // of the parts
 	onUser         string    // in front of the standing memories
 	stop           string    // behind it
+	colon          string    // behind the date of several bullets
 	comma, between string    // of lines and brackets
 	brackets       [2]string
 
@@ -47,7 +48,7 @@ type phrases struct {
 
 var english = phrases{
 	headings: [5]string{"Known facts:", "What was said:", "Inferred from several memories:", "From documents:", "Experience:"},
-	onUser:   "About the user: ", stop: ".", comma: ", ", between: "; ", brackets: [2]string{" (", ")"},
+	onUser:   "About the user: ", stop: ".", colon: ":", comma: ", ", between: "; ", brackets: [2]string{" (", ")"},
 	user: "user", assistant: "assistant", noted: "noted by the assistant",
 	tool: "tool", document: "document", pasted: "pasted text", when: "when: ",
 	today: "Today is %s, %s (%s).", day: "2 Jan 2006", clock: "Monday, 2 January 2006",
@@ -58,7 +59,7 @@ var english = phrases{
 
 var chinese = phrases{
 	headings: [5]string{"已知事实：", "说过的话：", "由多条记忆推断：", "文档内容：", "经验："},
-	onUser:   "关于用户：", stop: "。", comma: "，", between: "；", brackets: [2]string{"（", "）"},
+	onUser:   "关于用户：", stop: "。", colon: "：", comma: "，", between: "；", brackets: [2]string{"（", "）"},
 	user: "用户", assistant: "助手", noted: "助手的笔记",
 	tool: "工具", document: "文档", pasted: "粘贴的文字", when: "适用于：",
 	today: "今天是 %s %s（%s）。", day: "2006年1月2日", clock: "2006年1月2日 星期",
@@ -164,35 +165,77 @@ func predicate(s string) string {
 	return s
 }
 
-// Lines returns the bullets of Note.
+// Lines returns the bullets of Note. Words said on one day stand together under its date, and have
+// their times if these differ: they tell which came first.
 func (v View) Lines(hits []backends.Hit, room int) (lines []string, shown []backends.Hit) {
 	p, ids, crowded := v.phrases(), v.ids(hits), v.crowded(hits)
-	var parts [partExperience + 1][]string
-	var in [partExperience + 1][]backends.Hit
+	var parts [partExperience + 1][]*section
 	for i := range hits {
-		line, part := v.bullet(&hits[i], ids[i], crowded), partOf(hits[i].Kind)
-		if line == "" {
+		h, part, first := &hits[i], partOf(hits[i].Kind), true
+		b := bullet{h, v.Bullet(h, ids[i]), v.undated(h, ids[i], crowded)}
+		if b.line == "" {
 			continue
 		}
-		size := 1
+		to, size := &section{}, 1
+		if part == partSaid {
+			to.day = v.day(h.Since())
+		}
 		if len(parts[part]) == 0 {
 			size += text.Tokens(p.headings[part]) + 1
 		}
-		if !slices.ContainsFunc(parts[:], func(lines []string) bool { return len(lines) > 0 }) {
-			line = text.Fit(line, room-size, text.Tokens)
+		for _, s := range parts[part] {
+			if to.day != "" && s.day == to.day {
+				to, first = s, false
+			}
 		}
-		if size += text.Tokens(line); line != "" && size <= room {
-			room -= size
-			parts[part], in[part] = append(parts[part], line), append(in[part], hits[i])
+		if !slices.ContainsFunc(parts[:], func(sections []*section) bool { return len(sections) > 0 }) {
+			b.line = text.Fit(b.line, room-size, text.Tokens)
+		}
+		switch {
+		case first:
+			size += text.Tokens(b.line)
+		case len(to.bullets) == 1: // its date gets a line
+			size += text.Tokens(b.undated) + text.Tokens(to.bullets[0].undated) + text.Tokens(to.day+p.colon) + 2 - text.Tokens(to.bullets[0].line)
+		default:
+			size += text.Tokens(b.undated)
+		}
+		if b.line == "" || size > room {
+			continue
+		}
+		room -= size
+		if to.bullets = append(to.bullets, b); first {
+			parts[part] = append(parts[part], to)
 		}
 	}
-	for i, bullets := range parts {
-		if len(bullets) > 0 {
-			lines = append(append(lines, p.headings[i]), bullets...)
-			shown = append(shown, in[i]...)
+	for i, sections := range parts {
+		if len(sections) > 0 {
+			lines = append(lines, p.headings[i])
+		}
+		for _, s := range sections {
+			if len(s.bullets) > 1 {
+				lines = append(lines, s.day+p.colon)
+			}
+			for _, b := range s.bullets {
+				if len(s.bullets) > 1 {
+					b.line = b.undated
+				}
+				lines, shown = append(lines, b.line), append(shown, *b.Hit)
+			}
 		}
 	}
 	return lines, shown
+}
+
+// section holds what was said on one day, or a bullet without a day.
+type section struct {
+	day     string
+	bullets []bullet
+}
+
+// bullet is the line of a hit, with its date and without it.
+type bullet struct {
+	*backends.Hit
+	line, undated string
 }
 
 // ids returns the ids that hits are shown under; they are empty if no tool takes them.
@@ -203,34 +246,43 @@ func (v View) ids(hits []backends.Hit) []string {
 	return IDs(hits)
 }
 
-// crowded returns the days on which hits show several turns: their times tell which came
-// first.
+// Bullet returns the line that shows a hit under an id, "- [id] speaker: text (…)", or the
+// matching passage of a long text. It has the time when the hit was said or begins to hold,
+// its predecessor, or its end. It is "" for an empty text. See [text.Bullet].
+func (v View) Bullet(h *backends.Hit, id string) string {
+	head := v.speaker(h)
+	if at := h.Since(); h.Kind == backends.KindEpisode && !at.IsZero() {
+		head = strings.TrimSuffix(v.day(at)+v.phrases().comma+head, v.phrases().comma)
+	}
+	return v.under(h, id, head)
+}
+
+// undated returns the bullet of a hit below the date of its words.
+func (v View) undated(h *backends.Hit, id string, crowded map[string]bool) string {
+	head, at, comma := v.speaker(h), h.Since(), v.phrases().comma
+	if crowded[v.day(at)] {
+		head = strings.TrimSuffix(at.In(v.zone()).Format("15:04")+comma+head, comma)
+	}
+	return v.under(h, id, head)
+}
+
+// crowded returns the days on which hits show words of several times.
 func (v View) crowded(hits []backends.Hit) map[string]bool {
-	turns, crowded := map[string]string{}, map[string]bool{}
+	times, crowded := map[string]time.Time{}, map[string]bool{}
 	for i := range hits {
-		if day, turn := v.day(hits[i].Since()), hits[i].Origin.Turn; hits[i].Kind == backends.KindEpisode {
-			other, seen := turns[day]
-			crowded[day] = crowded[day] || seen && (turn == "" || turn != other)
-			turns[day] = turn
+		if at := hits[i].Since(); hits[i].Kind == backends.KindEpisode && !at.IsZero() {
+			day := v.day(at)
+			other, seen := times[day]
+			crowded[day] = crowded[day] || seen && !other.Equal(at)
+			times[day] = at
 		}
 	}
 	return crowded
 }
 
-// Bullet returns the line that shows a hit under an id, "- [id] speaker: text (…)", or the
-// matching passage of a long text. It has the time when the hit was said or begins to hold,
-// its predecessor, or its end. It is "" for an empty text. See [text.Bullet].
-func (v View) Bullet(h *backends.Hit, id string) string { return v.bullet(h, id, nil) }
-
-func (v View) bullet(h *backends.Hit, id string, crowded map[string]bool) string {
-	p, head := v.phrases(), v.speaker(h)
-	if at := h.Since(); h.Kind == backends.KindEpisode && !at.IsZero() {
-		day := v.day(at)
-		if crowded[day] {
-			day += at.In(v.zone()).Format(" 15:04")
-		}
-		head = strings.TrimSuffix(day+p.comma+head, p.comma)
-	}
+// under returns the bullet of a hit with a head.
+func (v View) under(h *backends.Hit, id, head string) string {
+	p := v.phrases()
 	said := v.said(h)
 	line := text.Bullet(id, head, said)
 	if line == "" {

@@ -178,12 +178,23 @@ func TestWhatIsPastReadsAsPast(t *testing.T) {
 	}
 }
 
-// Turns of one day have their times, which tell which came first; days are those of the reader.
-func TestTheMinuteIsShownWhereItMatters(t *testing.T) {
+// Turns of one day stand under it, with their times; days are those of the reader. The date is worth
+// a line of its own from two turns on, and a turn that does not fit leaves the others as they are.
+func TestTurnsOfADayStandUnderIt(t *testing.T) {
 	late := turn("2026-11-20", "I moved to Bergen")
 	late.Observed = time.Date(2026, 11, 20, 17, 30, 0, 0, time.UTC) // the 21st in Shanghai
-	lines, _ := seen("2026-11-26", backends.English).Lines([]backends.Hit{turn("2026-11-21", "I live in Oslo"), late, turn("2026-11-22", "It rains")}, 500)
-	require.Equal(t, []string{"What was said:", "- 21 Nov 2026 12:00, user: I live in Oslo", "- 21 Nov 2026 01:30, user: I moved to Bergen", "- 22 Nov 2026, user: It rains"}, lines)
+	hits := []backends.Hit{turn("2026-11-21", "I live in Oslo"), turn("2026-11-22", "It rains"), late, fact("2026-11-21", "The user has a cat.")}
+	want := []string{"Known facts:", "- The user has a cat. (said 21 Nov 2026)", "What was said:", "21 Nov 2026:", "- 12:00, user: I live in Oslo", "- 01:30, user: I moved to Bergen", "- 22 Nov 2026, user: It rains"}
+	lines, shown := seen("2026-11-26", backends.English).Lines(hits, 500)
+	require.Equal(t, want, lines)
+	require.Equal(t, []backends.Hit{hits[3], hits[0], hits[2], hits[1]}, shown, "in the order of the lines")
+	lines, _ = seen("2026-11-26", backends.Chinese).Lines(hits[:3], 500)
+	require.Equal(t, []string{"说过的话：", "2026年11月21日：", "- 12:00，用户: I live in Oslo"}, lines[:3])
+	for room := range 120 {
+		lines, shown = seen("2026-11-26", backends.English).Lines(hits, room)
+		require.LessOrEqual(t, text.Tokens(strings.Join(lines, "\n")), room)
+		require.Equal(t, len(shown), strings.Count("\n"+strings.Join(lines, "\n"), "\n- "), room)
+	}
 }
 
 func TestKeywordsAreNoSituation(t *testing.T) {
