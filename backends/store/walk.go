@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/einomem/einomem/backends"
@@ -45,31 +44,56 @@ func (w *walk) all(do func(*line) error) error {
 
 // lines calls do for the owner's data in a partition, in the order of an [Export]. The owner's
 // partition begins even if it is empty. Another one, or a session of several users, begins
-// with its first content. A record is released before the next.
+// with its first content.
 func (w *walk) lines(p backends.Partition, do func(*line) error) {
-	own := p == w.owner
-	var pending []*line
-	put := func(l *line, begins bool) {
-		if pending = append(pending, l); !begins {
-			return
+	h := &holding{walk: w, p: p, own: p == w.owner, do: do}
+	h.memories()
+	w.deleted(p, func(id string, events []backends.Event) {
+		if !slices.ContainsFunc(events, func(e backends.Event) bool { return !w.alone(p, e.Users) }) {
+			h.put(&line{Deleted: id, Events: events}, true)
 		}
-		for _, l := range pending {
-			if w.err == nil {
-				w.err = do(l)
-			}
-		}
-		pending = nil
+	})
+	w.sessions(p, h.session)
+	if h.own {
+		each(w, func(at Page) (*IDPage, error) { return w.s.BlobSessions(w.ctx, p, at) }, h.archive)
 	}
-	began, seen := false, map[string]bool{}
-	for set, err := range changes(w.ctx, w.s, p) {
-		if err == nil && began && set.Reset {
-			err = fmt.Errorf("%s: %w: it was dropped meanwhile", p, backends.ErrConflict)
+}
+
+// holding is the owner's data in one partition, on its way into lines.
+type holding struct {
+	*walk
+	p       backends.Partition
+	own     bool // p is the owner's
+	do      func(*line) error
+	pending []*line // heads without content as yet
+}
+
+// put hands a line on. A head that does not begin waits for its first content.
+func (h *holding) put(l *line, begins bool) {
+	if h.pending = append(h.pending, l); !begins {
+		return
+	}
+	for _, l := range h.pending {
+		if h.err == nil {
+			h.err = h.do(l)
 		}
-		if !w.ok(err) {
+	}
+	h.pending = nil
+}
+
+// memories puts the head of the partition, and each record once, in the order of their changes.
+// It releases each record before the next.
+func (h *holding) memories() {
+	began, seen := false, map[string]bool{}
+	for set, err := range changes(h.ctx, h.s, h.p) {
+		if err == nil && began && set.Reset {
+			err = fmt.Errorf("%s: %w: it was dropped meanwhile", h.p, backends.ErrConflict)
+		}
+		if !h.ok(err) {
 			return
 		}
 		if !began {
-			put(&line{Partition: &p, Share: !own, Version: exportVersion, Embedding: set.Embedding}, own)
+			h.put(&line{Partition: &h.p, Share: !h.own, Version: exportVersion, Embedding: set.Embedding}, h.own)
 		}
 		began = true
 		slices.SortFunc(set.Records, func(a, b Record) int {
@@ -78,45 +102,42 @@ func (w *walk) lines(p backends.Partition, do func(*line) error) {
 		for i := range set.Records {
 			r := set.Records[i]
 			set.Records[i] = Record{}
-			if !seen[r.ID] && w.alone(p, r.From()) {
-				put(&line{Memory: &r.Memory, Vector: r.Vector, Events: w.history(p, r.ID)}, true)
+			if !seen[r.ID] && h.alone(h.p, r.From()) {
+				h.put(&line{Memory: &r.Memory, Vector: r.Vector, Events: h.history(h.p, r.ID)}, true)
 			}
 			seen[r.ID] = true
 		}
 	}
-	w.deleted(p, func(id string, events []backends.Event) {
-		if !slices.ContainsFunc(events, func(e backends.Event) bool { return !w.alone(p, e.Users) }) {
-			put(&line{Deleted: id, Events: events}, true)
-		}
-	})
-	w.sessions(p, func(s Session) {
-		whole := own || s.Scope.UserID == w.owner.ID
-		head := &line{Session: &s}
-		if !whole {
-			head = &line{Session: &Session{Partition: p, ID: s.ID, Scope: s.Scope}, Share: true}
-		}
-		put(head, whole)
-		w.entries(p, s.ID, func(e *Entry) {
-			if !whole && (e.Erased || e.UserID != w.owner.ID) {
-				return
-			}
-			if !whole {
-				e.Seq = 0 // the numbers between them belong to others
-			}
-			put(&line{Message: e}, true)
-		})
-		pending = pending[:max(0, len(pending)-1)] // a session without a message of the owner
-	})
-	if !own {
-		return
+}
+
+// session puts a session with its log; from a session of several users, the messages of the
+// owner.
+func (h *holding) session(s Session) {
+	whole := h.own || s.Scope.UserID == h.owner.ID
+	head := &line{Session: &s}
+	if !whole {
+		head = &line{Session: &Session{Partition: h.p, ID: s.ID, Scope: s.Scope}, Share: true}
 	}
-	each(w, func(at Page) (*IDPage, error) { return w.s.BlobSessions(w.ctx, p, at) }, func(session string) {
-		w.blobs(p, session, func(b BlobInfo) {
-			data, err := w.s.GetBlob(w.ctx, p, session, b.Name)
-			if w.ok(err) {
-				put(&line{Blob: &blobLine{session, b.Name, data}}, true)
-			}
-		})
+	h.put(head, whole)
+	h.entries(h.p, s.ID, func(e *Entry) {
+		if !whole && (e.Erased || e.UserID != h.owner.ID) {
+			return
+		}
+		if !whole {
+			e.Seq = 0 // the numbers between them belong to others
+		}
+		h.put(&line{Message: e}, true)
+	})
+	h.pending = h.pending[:max(0, len(h.pending)-1)] // a session without a message of the owner
+}
+
+// archive puts the blobs of a session.
+func (h *holding) archive(session string) {
+	h.blobs(h.p, session, func(b BlobInfo) {
+		data, err := h.s.GetBlob(h.ctx, h.p, session, b.Name)
+		if h.ok(err) {
+			h.put(&line{Blob: &blobLine{session, b.Name, data}}, true)
+		}
 	})
 }
 
@@ -191,76 +212,5 @@ func each[T any, L listing[T]](w *walk, list func(Page) (L, error), do func(T)) 
 			do(one)
 			return w.err
 		}))
-	}
-}
-
-// changes yields all changes of a partition, page by page.
-func changes(ctx context.Context, s Records, p backends.Partition) iter.Seq2[*ChangeSet, error] {
-	return func(yield func(*ChangeSet, error) bool) {
-		for cursor := ""; ; {
-			set, err := s.Changes(ctx, p, cursor)
-			if !yield(set, err) || err != nil || !set.More {
-				return
-			}
-			cursor = set.Cursor
-		}
-	}
-}
-
-// All returns the records of a partition by their ids, and the space of their vectors. The
-// function trim is called with each record and may drop unused fields. Optional.
-func All(ctx context.Context, s Records, p backends.Partition, trim func(*Record)) (map[string]*Record, *Embedding, error) {
-	var space *Embedding
-	all := map[string]*Record{}
-	for set, err := range changes(ctx, s, p) {
-		if err != nil {
-			return nil, nil, err
-		}
-		if space = set.Embedding; set.Reset {
-			clear(all)
-		}
-		for i := range set.Records {
-			r := set.Records[i]
-			if trim != nil {
-				trim(&r)
-			}
-			all[r.ID] = &r
-		}
-		for _, id := range set.Removed {
-			delete(all, id)
-		}
-	}
-	return all, space, nil
-}
-
-// transferPage is how many things are read and written together.
-const transferPage = 1000
-
-// listing is a page of a listing, and the cursor of the next. (The linter overlooks that
-// Each uses it.)
-type listing[T any] interface{ page() ([]T, string) }
-
-func (l *PartitionPage) page() ([]backends.Partition, string) { return l.Partitions, l.Next } //nolint:unused // see listing
-func (l *IDPage) page() ([]string, string)                    { return l.IDs, l.Next }        //nolint:unused // see listing
-func (l *SessionPage) page() ([]Session, string)              { return l.Sessions, l.Next }   //nolint:unused // see listing
-func (l *BlobPage) page() ([]BlobInfo, string)                { return l.Blobs, l.Next }      //nolint:unused // see listing
-
-// Each calls do for every entry of a listing, such as [Records].Partitions, page by page.
-// It returns the first error.
-func Each[T any, L listing[T]](list func(Page) (L, error), do func(T) error) error {
-	for at := (Page{Limit: transferPage}); ; {
-		found, err := list(at)
-		if err != nil {
-			return err
-		}
-		all, next := found.page()
-		for i := range all {
-			if err := do(all[i]); err != nil {
-				return err
-			}
-		}
-		if at.Cursor = next; next == "" {
-			return nil
-		}
 	}
 }
