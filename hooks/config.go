@@ -132,8 +132,8 @@ type Config struct {
 	// Window gives the agent working memory, whatever the mode. With a session in its scope a run
 	// needs the new message alone. Every context is made to fit the model's window. The agent reads
 	// text that left it by grep_working_memory and read_working_memory. Its Budget.Window is
-	// required; its Sessions, Redact, StoreTimeout (by SearchTimeout), Language, Core and OnError
-	// are filled from this Config where they are unset. Optional. Defaults to none.
+	// required; its Sessions, Redact, Language, Core and OnError are filled from this Config
+	// where they are unset, and its store may delay a reply for SearchTimeout. Optional. Defaults to none.
 	Window store.WindowConfig // a *window.Config
 
 	// Core gives the agent blocks that are always in its prompt, and the tools

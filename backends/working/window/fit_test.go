@@ -184,9 +184,12 @@ func (hanging) PutBlob(ctx context.Context, _ backends.Partition, _, _ string, _
 	return ctx.Err()
 }
 
-func TestAStoreThatHangsDelaysAContextForStoreTimeout(t *testing.T) {
-	x := newFixture(t, 1000, func(c *window.Config) { c.Sessions, c.StoreTimeout = hanging{c.Sessions}, time.Millisecond })
-	_, err := x.Fit(t.Context(), ann, task(10, 200))
+func TestAStoreThatHangsDelaysAContextForATime(t *testing.T) {
+	var cfg *window.Config
+	x := newFixture(t, 1000, func(c *window.Config) { c.Sessions, cfg = hanging{c.Sessions}, c })
+	w, err := cfg.OpenWindow(&store.Common{Timeout: time.Millisecond})
+	require.NoError(t, err)
+	_, err = w.(*window.Window).Fit(t.Context(), ann, task(10, 200))
 	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.ErrorIs(t, errors.Join(x.errs...), context.DeadlineExceeded)
 }

@@ -30,7 +30,7 @@ func (c *Config) OpenWindow(d *store.Common) (backends.Window, error) {
 	}
 	own := *c
 	config.Default(&own.Sessions, d.Sessions)
-	config.Default(&own.StoreTimeout, d.Timeout)
+	own.delay = d.Timeout
 	config.Default(&own.Redact, d.Redact)
 	config.Default(&own.Language, d.Language)
 	config.Default(&own.OnError, d.OnError)

@@ -44,11 +44,11 @@ type Config struct {
 	// only a context above its budget is compacted.
 	Trigger float64
 
-	// StoreTimeout is how long one call of the store may delay a context. After a slower call,
-	// or one that found the store unavailable, archiving stops for this context: it fits by
-	// other steps, or is over budget. Optional. Defaults to 2s; a negative value removes the
-	// limit.
-	StoreTimeout time.Duration
+	// delay is how long one call of the store may delay a context: 2 s by default, any time
+	// below 0. After a slower call, or one that found the store unavailable, archiving stops
+	// for this context: it fits by other steps, or is over budget. A middleware gives its
+	// SearchTimeout.
+	delay time.Duration
 
 	// NoHistory says that the caller passes the earlier messages: History returns none.
 	NoHistory bool
@@ -101,7 +101,7 @@ func (c *Config) withDefaults() (Config, error) {
 		return d, fmt.Errorf("%w: Config.HistoryTokens is %d", backends.ErrInvalid, d.HistoryTokens)
 	}
 	config.Default(&d.HistoryTokens, 4*d.Budget.Limit())
-	config.Default(&d.StoreTimeout, 2*time.Second)
+	config.Default(&d.delay, 2*time.Second)
 	config.Default(&d.Steps, compaction.Default(d.Model))
 	d.Clock = work.Clock(d.Clock)
 	config.Default(&d.Redact, redact.Text)
@@ -311,10 +311,10 @@ func (w *Window) report(ctx context.Context, stage string, err error) {
 
 // within returns ctx with the time limit for one call of the store.
 func (w *Window) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	if w.cfg.StoreTimeout < 0 {
+	if w.cfg.delay < 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, w.cfg.StoreTimeout)
+	return context.WithTimeout(ctx, w.cfg.delay)
 }
 
 // fitArchive is the archive of one call of Fit. An unavailable store delays the call once,
