@@ -105,8 +105,8 @@ func TestABackendThatCannotExportSaysSo(t *testing.T) {
 	var out strings.Builder
 	_, err := mem.Export(t.Context(), scope, &out)
 	require.ErrorIs(t, err, backends.ErrInvalid)
-	require.ErrorContains(t, err, "the memories of *middleware_test.logging")
+	require.ErrorContains(t, err, "*middleware_test.logging keeps its own")
 	require.Empty(t, out.String())
 	_, err = mem.Import(t.Context(), scope, strings.NewReader(""), nil)
-	require.ErrorContains(t, err, "the memories of *middleware_test.logging")
+	require.ErrorContains(t, err, "*middleware_test.logging keeps its own")
 }

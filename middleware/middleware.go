@@ -286,6 +286,7 @@ func (m *MemoryMiddleware) admit(ctx context.Context, s Scope, p backends.Partit
 
 // exporter is a backend that keeps its memories beside its log, as mem0's and reme's do.
 type exporter interface {
+	Sessions() store.Sessions
 	Export(ctx context.Context, s backends.Scope, w io.Writer) (store.TransferCount, error)
 }
 
@@ -296,11 +297,7 @@ func (m *MemoryMiddleware) holding(s Scope) (store.Store, backends.Partition, er
 		all = append(all, m.sessions)
 	}
 	for _, part := range backends.Parts(m.backend) {
-		own, logs := part.(interface{ Sessions() store.Sessions })
-		if _, exports := part.(exporter); logs && !exports {
-			return nil, backends.Partition{}, fmt.Errorf("%w: the memories of %T, which has no method Export; the log alone: see store.Export and Import", backends.ErrInvalid, part)
-		}
-		if !logs {
+		if own, ok := part.(exporter); !ok {
 			all = append(all, part)
 		} else if !slices.Contains(all, any(own.Sessions())) {
 			all = append(all, own.Sessions())
@@ -308,7 +305,7 @@ func (m *MemoryMiddleware) holding(s Scope) (store.Store, backends.Partition, er
 	}
 	db, ok := all[0].(store.Store)
 	if !ok || len(all) > 1 {
-		return nil, backends.Partition{}, fmt.Errorf("%w: log and memories are not in one store.Store: call store.Export and Import for each", backends.ErrInvalid)
+		return nil, backends.Partition{}, fmt.Errorf("%w: log and memories are not in one store.Store: %T keeps its own: call store.Export and Import for each", backends.ErrInvalid, all[len(all)-1])
 	}
 	s, err := s.Normalize()
 	if err != nil {

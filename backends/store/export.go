@@ -76,23 +76,22 @@ func (n *TransferCount) counter(l *line) *int {
 // Stop all writers first: each page has the state of its own reading, and a memory that
 // changes meanwhile is written once. ErrConflict if the partition is dropped meanwhile.
 // Export holds a page of the store at a time, however slowly w takes it.
-func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (done TransferCount, err error) {
+func Export(ctx context.Context, s Store, p backends.Partition, w io.Writer) (done TransferCount, _ error) {
 	out := bufio.NewWriter(w)
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)
-	all := &walk{ctx: ctx, s: s, owner: p, err: p.Validate()}
-	err = all.all(func(l *line) error {
+	x := &walk{ctx: ctx, s: s, owner: p, err: p.Validate()}
+	put := func(l *line) error {
 		*done.counter(l)++
 		return lines.Encode(l)
-	})
-	if err == nil {
-		err = lines.Encode(&line{End: &done})
 	}
-	if err == nil {
-		err = out.Flush()
+	x.lines(p, put)
+	x.others(func(p backends.Partition) { x.lines(p, put) })
+	if x.err == nil && x.ok(lines.Encode(&line{End: &done})) {
+		x.err = out.Flush()
 	}
-	if err != nil {
-		err = fmt.Errorf("exporting %s: %w", p, err)
+	if x.err != nil {
+		x.err = fmt.Errorf("exporting %s: %w", p, x.err)
 	}
-	return done, err
+	return done, x.err
 }

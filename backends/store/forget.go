@@ -116,9 +116,6 @@ func (f *forgetting) memories(p backends.Partition) (ids []string) {
 	for try := 0; f.err == nil; try++ {
 		m, groups := f.erasure(p)
 		if len(groups) == 0 {
-			if len(ids) > 0 {
-				f.check(nil, "%s: %d memories and their histories are gone", p, len(ids))
-			}
 			break
 		}
 		err := m.apply(groups, func(group []Mutation) {
@@ -129,6 +126,9 @@ func (f *forgetting) memories(p backends.Partition) (ids []string) {
 		if !errors.Is(err, backends.ErrConflict) || try >= retries { // else a memory beside a chain changed: read again
 			f.ok(err)
 		}
+	}
+	if len(ids) > 0 {
+		f.check(nil, "%s: %d memories and their histories are gone", p, len(ids))
 	}
 	return ids
 }

@@ -111,14 +111,14 @@ func (i *importer) all(ctx context.Context, r io.Reader) error {
 	i.ctx, i.MaxLine = ctx, cmp.Or(i.MaxLine, defaultLine)
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, i.MaxLine)
+	var err error
 	n := 1
-	for ; in.Scan() && in.Err() == nil; n++ { // a stream that fails ends in the middle of a line
-		if err := i.read(in.Bytes()); err != nil {
-			return fmt.Errorf("import, line %d: %w", n, err)
+	for err == nil && in.Scan() && in.Err() == nil { // a stream that fails ends in the middle of a line
+		if err = i.read(in.Bytes()); err == nil {
+			n++
 		}
 	}
-	err := in.Err()
-	switch {
+	switch err = cmp.Or(err, in.Err()); {
 	case errors.Is(err, bufio.ErrTooLong):
 		err = fmt.Errorf("%w: longer than %d bytes: see ImportOptions.MaxLine", backends.ErrInvalid, i.MaxLine)
 	case err == nil && !i.ended:

@@ -26,6 +26,7 @@ type mending struct {
 	all   map[string]*Record
 	space *Embedding
 	gone  map[string]bool
+	dry   bool // write nothing
 	// ended are deleted memories whose predecessors stay ended.
 	ended map[string]bool
 	// taught reports whether the forgotten words caused a change. Optional.
@@ -74,8 +75,10 @@ func (m *mending) choose(one func(r *Record, made bool) bool) (ids []string) {
 // apply writes groups, a page in one batch, and calls done with each that is written.
 func (m *mending) apply(groups [][]Mutation, done func(group []Mutation)) error {
 	for some := range slices.Chunk(groups, transferPage) {
-		if _, err := m.s.Apply(m.ctx, m.p, &Batch{Embedding: m.space, Mutations: slices.Concat(some...)}); err != nil {
-			return err
+		if !m.dry {
+			if _, err := m.s.Apply(m.ctx, m.p, &Batch{Embedding: m.space, Mutations: slices.Concat(some...)}); err != nil {
+				return err
+			}
 		}
 		for _, group := range some {
 			done(group)

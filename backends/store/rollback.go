@@ -51,7 +51,7 @@ type rollback struct {
 }
 
 func (b *rollback) run() error {
-	b.taught = b.Changed
+	b.taught, b.dry = b.Changed, b.DryRun
 	order, err := b.selected()
 	if err != nil {
 		return err
@@ -63,17 +63,10 @@ func (b *rollback) run() error {
 	if err == nil {
 		groups, err = b.reworded(groups)
 	}
-	item := func(group []Mutation) { b.report.Items = append(b.report.Items, b.item(group)) }
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !b.DryRun:
-		return b.apply(groups, item)
 	}
-	for _, group := range groups {
-		item(group)
-	}
-	return nil
+	return b.apply(groups, func(group []Mutation) { b.report.Items = append(b.report.Items, b.item(group)) })
 }
 
 // item describes the change of a group of mutations.

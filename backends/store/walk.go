@@ -34,14 +34,6 @@ func (w *walk) alone(p backends.Partition, users []string) bool {
 	return p == w.owner || slices.Equal(users, []string{w.owner.ID})
 }
 
-// all calls do for the owner's data in their partition, and in the partitions that may have a
-// share of it: see lines.
-func (w *walk) all(do func(*line) error) error {
-	w.lines(w.owner, do)
-	w.others(func(p backends.Partition) { w.lines(p, do) })
-	return w.err
-}
-
 // lines calls do for the owner's data in a partition, in the order of an [Export]. The owner's
 // partition begins even if it is empty. Another one, or a session of several users, begins
 // with its first content.
