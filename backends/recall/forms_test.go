@@ -33,9 +33,9 @@ func TestFormsOfAWordMeet(t *testing.T) {
 		{"traditional characters", "身體檢查", []string{"下周身体检查"}},
 		{"simplified characters", "医院电话", []string{"醫院的電話"}},
 		{"another letter", "necklase", []string{"a necklace of pearls"}},
-		{"a letter too few", "restarant", []string{"the restaurant is closed"}},
-		{"letters that changed places", "restuarant", []string{"the restaurant is closed"}},
-		{"a typing error that was stored", "restaurant", []string{"the restuarant is closed"}},
+		{"a letter too few", "restarant", []string{"the restaurant is closed"}},                //nolint:misspell // on purpose
+		{"letters that changed places", "restuarant", []string{"the restaurant is closed"}},    //nolint:misspell // on purpose
+		{"a typing error that was stored", "restaurant", []string{"the restuarant is closed"}}, //nolint:misspell // on purpose
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStore(100)
