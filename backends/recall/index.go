@@ -59,7 +59,7 @@ type doc struct {
 // glance holds the fields that most searches read of thousands of memories.
 type glance struct {
 	until    int64   // the time from which a plain search leaves the memory out
-	states   stating // states alone reads it
+	states   stating // read alone reads it
 	asks     asking
 	inferred bool // it holds as long as its sources do
 	han      bool // it has Chinese characters

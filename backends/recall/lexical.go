@@ -154,6 +154,7 @@ type weighedTerm struct {
 const (
 	bm25K1 = 1.2 // how soon repeats of a term stop counting
 	bm25B  = 0.4 // how much long texts are held back
+	longB  = 0.9 // the same where an assistant answers at length
 )
 
 // variantWeight is what a variant counts against the word itself.
@@ -229,8 +230,8 @@ func (x *lexicon) merged(numbers []int32) []posting {
 
 // score adds the BM25 score of each memory that holds a term to scores, by slot, and
 // returns the slots of these.
-func (x *lexicon) score(terms []weighedTerm, docs []doc, scores []float64, matched []int32) []int32 {
-	base, perTerm := bm25K1*(1-bm25B), bm25K1*bm25B*float64(x.memories)/float64(max(1, x.total))
+func (x *lexicon) score(terms []weighedTerm, docs []doc, b float64, scores []float64, matched []int32) []int32 {
+	base, perTerm := bm25K1*(1-b), bm25K1*b*float64(x.memories)/float64(max(1, x.total))
 	for _, t := range terms {
 		weight := t.weight * (bm25K1 + 1)
 		for _, e := range t.list {

@@ -107,7 +107,7 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 	if !q.ofTime {
 		r.datesLast(q, terms)
 	}
-	s.matched = x.lexicon.score(terms, x.docs, s.scores, s.matched)
+	s.matched = x.lexicon.score(terms, x.docs, x.talk.lengthWeight(), s.scores, s.matched)
 	x.addTime(q, s, ofTheTime)
 	f := r.ranking(x, q, s, terms)
 	if f.slots = s.found; q.vector != nil {
@@ -116,7 +116,7 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 	}
 	for i := range q.extra {
 		if b := &q.extra[i]; q.eligible.admits(&b.doc) {
-			words := x.lexicon.scoreOf(terms, b)
+			words := x.lexicon.scoreOf(terms, b, x.talk.lengthWeight())
 			f.extra = append(f.extra, candidate{doc: &b.doc, slot: notIndexed, words: words, own: words, lexical: words, cosine: noVector})
 		}
 	}
@@ -217,11 +217,11 @@ func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) [
 	best.floor = math.Inf(-1)
 	consider := func(c *candidate, words, vectors float64) {
 		factor := f.weigh(c.doc.memory, 1)
-		if c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(q.value(words, vectors, factor)) {
+		if c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(q.value(f.atMost(words), vectors, factor)) {
 			return
 		}
 		states := f.statingWeight(c)
-		value := q.value(words, vectors, states*factor)
+		value := q.value(words*(1+f.factor(c)), vectors, states*factor)
 		if !best.admits(value) {
 			return
 		}
@@ -238,13 +238,13 @@ func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) [
 		if q.vector != nil && f.s.cosines[slot] != noVector {
 			cosine = f.s.cosines[slot]
 			own := f.cosines.of(cosine)
-			if !best.admits(q.value(words, vectorWeight*(own+aroundWeight*beside), 1)) {
+			if !best.admits(q.value(f.atMost(words), vectorWeight*(own+aroundWeight*beside), 1)) {
 				continue
 			}
 			at := &f.x.sessions.offsets[slot]
 			vectors = vectorWeight * (own + aroundWeight*(f.vectorAt(at.before)+f.vectorAt(at.after)))
 		}
-		if best.admits(q.value(words, vectors, 1)) {
+		if best.admits(q.value(f.atMost(words), vectors, 1)) {
 			consider(&candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], cosine}, words, vectors)
 		}
 	}
@@ -397,8 +397,8 @@ func (r *Ranker) extraDoc(m *backends.Memory) extraDoc {
 
 // scoreOf returns the BM25 score of a memory outside the index. A word and its related ones count
 // once.
-func (x *lexicon) scoreOf(terms []weighedTerm, b *extraDoc) float64 {
-	base, usual := bm25K1*(1-bm25B), float64(b.length)
+func (x *lexicon) scoreOf(terms []weighedTerm, b *extraDoc, long float64) float64 {
+	base, usual := bm25K1*(1-long), float64(b.length)
 	if x.total > 0 {
 		usual = float64(x.total) / float64(x.memories)
 	}
@@ -411,7 +411,7 @@ func (x *lexicon) scoreOf(terms []weighedTerm, b *extraDoc) float64 {
 		if score == 0 && count*whole < float64(t.least) {
 			continue
 		}
-		score += t.weight * (bm25K1 + 1) * count / (count + base + bm25K1*bm25B*float64(b.length)/max(1, usual))
+		score += t.weight * (bm25K1 + 1) * count / (count + base + bm25K1*long*float64(b.length)/max(1, usual))
 	}
 	return score
 }

@@ -148,7 +148,7 @@ func TestRankingEqualsTheFormulas(t *testing.T) {
 		q := drawRequest(t)
 		vectors := map[string][]float64{q.Query: {1, 0}}
 		r := newRanker(t, s, withEmbedder("m", looked(vectors)), func(c *Config) {
-			c.Clock = func() time.Time { return now }
+			c.Clock, c.Without = func() time.Time { return now }, factorNames
 		})
 		cosines := map[string]float64{}
 		for i := range rapid.IntRange(1, 25).Draw(t, "memories") {

@@ -6,6 +6,7 @@ package recall
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,8 +16,9 @@ import (
 
 // signal is a reason, beside its own words, for which a memory answers a query.
 type signal[Of any] struct {
-	name   string // in [backends.ScoreParts] Signals
-	weight float64
+	name   string                // in [backends.ScoreParts] Signals
+	weight float64               // zero: it is off
+	long   float64               // the weight where an assistant answers at length
 	of     Of                    // times weight: what it adds
 	when   func(f *ranking) bool // whether it adds anything for this query at all; nil: it may
 }
@@ -29,30 +31,34 @@ type (
 )
 
 // The weights are round numbers in the middle of a plateau: doubling or halving one of them moved
-// recall@5 to @50 on five conversations of LoCoMo by at most 1.6 points. examples/bench shows the
-// effect of each alone, and the loss without it.
+// recall@5 to @50 on five conversations of LoCoMo by at most 1.6 points. Where several do as well,
+// they are what does best on chats of another kind. examples/bench shows the effect of each alone,
+// and the loss without it.
 
 // ownSignals change what the words of a memory count by who says them and how. They read
 // BM25 scores.
 var ownSignals = []ownSignal{
-	{"speaker", 0.5, (*ranking).saidByNamed, (*ranking).namesSpeaker},      // "What did Ann buy?": what Ann says counts more
-	{"asks", -0.15, (*ranking).asksAtEnd, nil},                             // what ends in a question rather asks than tells
-	{"assistant", -0.5, (*ranking).longAnswers, (*ranking).hasLongAnswers}, // long answers hold every word, and say little of the user
-	{datesName, 1, (*ranking).ofTheTime, (*ranking).namesTime},             // "yesterday": what was said or happened then
+	{"speaker", 0.5, 0.5, (*ranking).saidByNamed, (*ranking).namesSpeaker}, // "What did Ann buy?": what Ann says counts more
+	{"asks", -0.15, -0.15, (*ranking).asksAtEnd, nil},                      // what ends in a question rather asks than tells
+	{"assistant", 0, -0.75, (*ranking).byAssistant, (*ranking).asksUser},   // long answers hold every word, and say little of the user
+	{datesName, 1, 1, (*ranking).ofTheTime, (*ranking).namesTime},          // "yesterday": what was said or happened then
 }
 
 // neighbourSignals give a memory a share of its surroundings: an answer needs its question to be
 // understood, and has few of its words. They read the results of ownSignals.
 var neighbourSignals = []neighbourSignal{
-	{"neighbours", 0.3, (*ranking).isNear, nil},
-	{"answer", 0.6, (*ranking).isAnswer, nil},                              // what follows a question
-	{"question", 0.3, (*ranking).hasLongAnswer, (*ranking).hasLongAnswers}, // what a long answer follows
+	{"neighbours", 0.2, 0.3, (*ranking).isNear, nil},
+	{"answer", 0.6, 0, (*ranking).isAnswer, nil},    // what follows a question
+	{"question", 0, 0.5, (*ranking).hasAnswer, nil}, // what a long answer follows
 }
 
 // sessionSignal is the weight of BM25 over whole sessions, in which each is a document. The same
 // words come first in the session that the query is about. The signal moves hits, and leaves their
 // Score.
-const sessionSignal = 0.4
+const (
+	sessionSignal     = 0.5
+	longSessionSignal = 0.1
+)
 
 const sessionName = "session"
 
@@ -60,6 +66,7 @@ const sessionName = "session"
 type signals struct {
 	own        []ownSignal
 	neighbours []neighbourSignal
+	factors    []factor
 	session    float64
 	dates      bool
 	stating    bool
@@ -75,6 +82,7 @@ func newSignals(without []string) (*signals, error) {
 	}
 	s.own = slices.DeleteFunc(slices.Clone(ownSignals), func(s ownSignal) bool { return slices.Contains(without, s.name) })
 	s.neighbours = slices.DeleteFunc(slices.Clone(neighbourSignals), func(s neighbourSignal) bool { return slices.Contains(without, s.name) })
+	s.factors = slices.DeleteFunc(slices.Clone(factors), func(s factor) bool { return slices.Contains(without, s.name) })
 	if slices.Contains(without, sessionName) {
 		s.session = 0
 	}
@@ -88,6 +96,9 @@ func Signals() []string {
 		names = append(names, s.name)
 	}
 	for _, s := range neighbourSignals {
+		names = append(names, s.name)
+	}
+	for _, s := range factors {
 		names = append(names, s.name)
 	}
 	return append(names, backends.SignalStates, sessionName)
@@ -116,6 +127,8 @@ type ranking struct {
 	sessions   []float64 // what each is for the query, 0 to 1, by number
 	spreadFrom float64   // the score from which on a memory spreads a share to its neighbours
 	best       float64   // before sessionSignal
+	asked      string    // the query
+	mostRaised float64   // the most that factors raise a memory by
 
 	slots   []int32     // of the candidates
 	extra   []candidate // memories outside the index
@@ -132,8 +145,14 @@ type cosines struct {
 
 // ranking lists the eligible memories that have a score, by their words or by a signal.
 func (r *Ranker) ranking(x *index, q *query, s *scratch, terms []weighedTerm) *ranking {
-	f := &ranking{weights: r.config.Weights, now: q.eligible.at, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers()}
-	f.signals = signals{own: active(f, r.signals.own), neighbours: active(f, r.signals.neighbours), session: r.signals.session, dates: r.signals.dates, stating: r.signals.stating}
+	f := &ranking{weights: r.config.Weights, now: q.eligible.at, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers(), asked: q.text}
+	f.signals = signals{own: active(f, r.signals.own), neighbours: active(f, r.signals.neighbours), factors: active(f, r.signals.factors), session: r.signals.session, dates: r.signals.dates, stating: r.signals.stating}
+	if f.long && f.session > 0 {
+		f.session = longSessionSignal
+	}
+	for i := range f.factors {
+		f.mostRaised += math.Abs(f.factors[i].weight)
+	}
 	top := topScores{size: spreaders, scores: s.top[:0]}
 	for _, slot := range s.matched {
 		if !x.admits(&q.eligible, slot) {
@@ -163,7 +182,13 @@ func (r *Ranker) ranking(x *index, q *query, s *scratch, terms []weighedTerm) *r
 
 // active returns the signals that may add something for the query.
 func active[Of any](f *ranking, all []signal[Of]) []signal[Of] {
-	return slices.DeleteFunc(slices.Clone(all), func(s signal[Of]) bool { return s.when != nil && !s.when(f) })
+	all = slices.Clone(all)
+	for i := range all {
+		if f.long {
+			all[i].weight = all[i].long
+		}
+	}
+	return slices.DeleteFunc(all, func(s signal[Of]) bool { return s.weight == 0 || s.when != nil && !s.when(f) })
 }
 
 // spread gives the memories around one their share of it, and of the others near them.
@@ -231,6 +256,9 @@ func (f *ranking) explain(b *ranked, attainable float64) map[string]float64 {
 		}
 	}
 	set(sessionName, f.ofSession(slot))
+	for _, s := range f.factors {
+		set(s.name, s.weight*s.of(f, &b.candidate)*(b.lexical+f.ofSession(slot)))
+	}
 	return out
 }
 
@@ -242,9 +270,12 @@ func (f *ranking) saidByNamed(slot int32) float64 {
 
 func (f *ranking) asksAtEnd(slot int32) float64 { return oneIf(f.x.glances[slot].asks == asksAtEnd) }
 
-func (f *ranking) hasLongAnswers() bool { return f.long }
+// asksUser reports whether a query asks for something else than the assistant's own words.
+func (f *ranking) asksUser() bool { return !asksAssistant.MatchString(f.asked) }
 
-func (f *ranking) longAnswers(slot int32) float64 {
+var asksAssistant = regexp.MustCompile(`(?i)\b(?:did|have|had) you (?:\w+ )?(?:suggest|sa(?:y|id)|recommend|mention|t(?:ell|old)|advise|g(?:ive|ave)|propose|explain|list)|\byour (?:advice|suggestion|recommendation|answer|explanation)|[你您](?:之前|上次|刚才|当时)?(?:说|推荐|建议|提到|告诉|给)`)
+
+func (f *ranking) byAssistant(slot int32) float64 {
 	m := f.x.docs[slot].memory
 	return oneIf(m.Kind == backends.KindEpisode && m.Origin.Role == "assistant")
 }
@@ -265,7 +296,7 @@ func (f *ranking) isAnswer(said []utterance, from, to int) float64 {
 	return oneIf(from == to-1 && said[from].asks != asksNothing && !said[to].repeats())
 }
 
-func (f *ranking) hasLongAnswer(said []utterance, from, to int) float64 {
+func (f *ranking) hasAnswer(said []utterance, from, to int) float64 {
 	return oneIf(from == to+1 && said[from].assistant && said[to].user)
 }
 
@@ -314,7 +345,7 @@ func (h *topScores) last() float64 {
 func (x *index) sessionScores(s *scratch, terms []weighedTerm) []float64 {
 	all := &x.sessions
 	s.sessions, s.counts = append(s.sessions[:0], make([]float64, len(all.list))...), append(s.counts[:0], make([]float64, len(all.list))...)
-	n := float64(len(all.numbers))
+	n, b := float64(len(all.numbers)), x.talk.lengthWeight()
 	for _, t := range terms {
 		s.touched = s.touched[:0]
 		for _, p := range t.list {
@@ -331,7 +362,7 @@ func (x *index) sessionScores(s *scratch, terms []weighedTerm) []float64 {
 		weight := math.Log(1+(n-holders+0.5)/(holders+0.5)) * (bm25K1 + 1)
 		for _, in := range s.touched {
 			length := float64(all.list[in].terms) / (float64(all.terms) / n)
-			s.sessions[in] += weight * s.counts[in] / (s.counts[in] + bm25K1*(1-bm25B+bm25B*length))
+			s.sessions[in] += weight * s.counts[in] / (s.counts[in] + bm25K1*(1-b+b*length))
 			s.counts[in] = 0
 		}
 	}

@@ -43,13 +43,25 @@ type speaker struct {
 
 type spoken struct{ memories, terms int64 }
 
-// longer is how many times longer an assistant's answers are on average than the user's messages,
-// if it answers at length. People who write to each other write much the same.
-const longer = 2
+// An assistant answers at length if its answers are on average so many times longer than the
+// user's messages, and have so many words. People who write to each other write much the same.
+const (
+	longer  = 2
+	lengthy = 40
+)
 
 func (t *talk) longAnswers() bool {
 	a, u := t.answers, t.users
-	return u.memories > 0 && a.memories > 0 && float64(a.terms)/float64(a.memories) > longer*float64(u.terms)/float64(u.memories)
+	return u.memories > 0 && a.memories > 0 && float64(a.terms)/float64(a.memories) > max(lengthy*whole, longer*float64(u.terms)/float64(u.memories))
+}
+
+// lengthWeight returns the parameter b of BM25. A long answer has few words for its length that
+// are about the query.
+func (t *talk) lengthWeight() float64 {
+	if t.longAnswers() {
+		return longB
+	}
+	return bm25B
 }
 
 // count adds n times a memory.

@@ -10,8 +10,8 @@ import (
 	"github.com/einomem/einomem/internal/speech"
 )
 
-// stating says what a memory states. It is read on demand, because reading takes longer than
-// ranking.
+// stating says what a memory states, and in higher bits the kinds of things that it tells. It is
+// read on demand, because reading takes longer than ranking.
 type stating = uint32
 
 const (
@@ -19,6 +19,8 @@ const (
 	statesSomething
 	repeats       // an answer that acknowledges, or tells users about themselves
 	statesNothing // a question, a request, a greeting
+
+	statesMask = 1<<4 - 1 // the bits of these values
 )
 
 // The weights of such memories, in the order and in their Score. They have the words of the query
@@ -47,14 +49,19 @@ func saysNothing(text string) bool {
 	return speech.Classify(text) != speech.Statement || speech.AsksToForget(text) && speech.Beside(text) == ""
 }
 
-// states returns what the memory in a slot states, and reads each once. It may be called at once
-// by many searches.
-func (x *index) states(slot int32) stating {
+// states returns what the memory in a slot states.
+func (x *index) states(slot int32) stating { return x.read(slot) & statesMask }
+
+// read reads the memory in a slot, once. It may be called at once by many searches.
+func (x *index) read(slot int32) stating {
 	g := &x.glances[slot]
 	s := atomic.LoadUint32(&g.states)
 	if s == notRead {
 		said, at := x.sessions.around(slot)
-		s = statingOf(x.docs[slot].memory, followsQuestion(said, at))
+		m := x.docs[slot].memory
+		if s = statingOf(m, followsQuestion(said, at)); !m.Kind.Traits().Timeless {
+			s |= tellingOf(m.Text)
+		}
 		atomic.StoreUint32(&g.states, s)
 	}
 	return s

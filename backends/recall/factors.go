@@ -1,0 +1,178 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recall
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// factor is a reason, beside the words of a query, for which one memory is likelier to answer than
+// another. It raises or lowers by a share the value that a memory has by words, after all other
+// signals, and leaves Score as it is. It says at most 1.
+type factor = signal[func(f *ranking, c *candidate) float64]
+
+// factors are off where an assistant answers at length: its messages hold every word there, and the
+// user's requests are long. Content, rare, self and names are about what people say to each other:
+// facts take no part in them.
+var factors = []factor{
+	{"content", 0.15, 0, ofMessages((*ranking).content, 1), nil},   // many words, and rare ones, rather than "So true!"
+	{"rare", 0.2, 0, ofMessages((*ranking).rareWords, 0), nil},     // words that hardly any other memory has: something new
+	{"self", 0.07, 0, ofMessages((*ranking).aboutSelf, 1), nil},    // "I", rather than "you": people tell about themselves
+	{"names", 0.08, 0, ofMessages((*ranking).namesThings, 0), nil}, // two names of people, places, works
+	{"time", 0.4, 0, told(tellsTime), (*ranking).asksTime},         // "When did she move?": "We moved last week."
+	{"number", 0.3, 0, told(tellsNumber), (*ranking).asksMany},     // "How many cats has he?": "My three cats."
+}
+
+// usualContent is the sum of the idf of some ten words. Four times as much is the most that counts.
+const (
+	usualContent = 40
+	mostContent  = 4
+	rareHolders  = 2 // memories, at most, that have a rare word
+)
+
+// factor returns the share by which all factors together raise or lower a memory.
+func (f *ranking) factor(c *candidate) float64 {
+	sum := 0.0
+	for i := range f.factors {
+		sum += f.factors[i].weight * f.factors[i].of(f, c)
+	}
+	return sum
+}
+
+// atMost returns the highest value by words that factors may make of one.
+func (f *ranking) atMost(words float64) float64 { return words * (1 + f.mostRaised) }
+
+func (f *ranking) content(c *candidate) float64 {
+	sum := 0.0
+	for _, t := range c.doc.text.terms {
+		sum += f.x.lexicon.idf(len(f.x.lexicon.list(t.term)))
+	}
+	return max(-1, min(1, math.Log((1+sum)/usualContent)/math.Log(mostContent)))
+}
+
+func (f *ranking) rareWords(c *candidate) float64 {
+	rare := 0
+	for _, t := range c.doc.text.terms {
+		if len(f.x.lexicon.list(t.term)) <= rareHolders {
+			rare++
+		}
+	}
+	return float64(rare) / float64(max(1, len(c.doc.text.terms)))
+}
+
+func (f *ranking) aboutSelf(c *candidate) float64 {
+	return told(tellsSelf)(f, c) - told(tellsYou)(f, c)
+}
+
+func (f *ranking) namesThings(c *candidate) float64 {
+	return (told(tellsName)(f, c) + told(tellsNames)(f, c)) / 2
+}
+
+// told says whether a memory tells a kind of things.
+func told(kind stating) func(*ranking, *candidate) float64 {
+	return func(f *ranking, c *candidate) float64 {
+		if c.slot != notIndexed {
+			return oneIf(f.x.read(c.slot)&kind != 0)
+		}
+		return oneIf(!c.doc.memory.Kind.Traits().Timeless && tellingOf(c.doc.memory.Text)&kind != 0)
+	}
+}
+
+// ofMessages limits a factor to messages of the index. It says what they lack of the usual value of
+// a fact, so that facts, which messages told, stand beside them as before.
+func ofMessages(of func(*ranking, *candidate) float64, fact float64) func(*ranking, *candidate) float64 {
+	return func(f *ranking, c *candidate) float64 {
+		if c.slot == notIndexed || c.doc.memory.Kind != backends.KindEpisode {
+			return 0
+		}
+		return of(f, c) - fact
+	}
+}
+
+func (f *ranking) asksTime() bool { return asksTime.MatchString(f.asked) }
+
+func (f *ranking) asksMany() bool { return asksMany.MatchString(f.asked) }
+
+var (
+	asksTime = regexp.MustCompile(`(?i)\bwhen(?:'s|’s| (?:did|do|does|is|was|were|will|are|am|have|has|had|can|should|must))\b|\bhow long\b|\b(?:what|which) (?:time|date|day|month|year)\b|什么时候|何时|哪[天年月]|几[点号月]|星期几|周几|多久`)
+	asksMany = regexp.MustCompile(`(?i)\bhow (?:many|much|old|tall|often|far)\b|多少|多大|几`)
+)
+
+// Kinds of things that a text tells, as bits above the values of [stating].
+const (
+	tellsTime stating = 1 << (iota + 4)
+	tellsNumber
+	tellsSelf
+	tellsYou
+	tellsName
+	tellsNames // two or more
+)
+
+// tellingWords are the English words that tell such things, in lower case.
+var tellingWords = func() map[string]stating {
+	words := map[string]stating{}
+	for tells, list := range map[stating]string{
+		tellsTime: "yesterday today tonight tomorrow ago last next since recently week weeks weekend month months year years days morning birthday monday tuesday wednesday thursday friday " +
+			"saturday sunday january february march april june july august september october november december",
+		tellsNumber: "one two three four five six seven eight nine ten couple dozen few several once twice",
+		tellsSelf:   "i i'm i've i'll i'd me my mine we we're we've us our", tellsYou: "you you're you've you'll your yours",
+	} {
+		for word := range strings.FieldsSeq(list) {
+			words[word] |= tells
+		}
+	}
+	return words
+}()
+
+// tellingChars are the same in Chinese, for whole texts.
+var tellingChars = map[stating]string{tellsTime: "年月日号周天点昨今明", tellsNumber: "一二三四五六七八九十百千两", tellsSelf: "我咱", tellsYou: "你您"}
+
+// tellingOf reads a text word by word.
+func tellingOf(text string) (has stating) {
+	opens := true // the next word opens a sentence
+	for at := 0; at < len(text); {
+		first, size := utf8.DecodeRuneInString(text[at:])
+		if !inWord(first) {
+			opens = opens && !unicode.IsLetter(first) || strings.ContainsRune(".!?\n。！？", first)
+			at += size
+			continue
+		}
+		end := strings.IndexFunc(text[at:], func(r rune) bool { return !inWord(r) })
+		if end < 0 {
+			end = len(text) - at
+		}
+		word := strings.ReplaceAll(text[at:at+end], "’", "'")
+		known := tellingWords[strings.ToLower(strings.Trim(word, "'"))]
+		has |= known
+		switch {
+		case unicode.IsDigit(first):
+			has |= tellsNumber
+			if end == 4 {
+				has |= tellsTime // a year
+			}
+		case opens || len(word) == 1 || !unicode.IsUpper(first) || known != 0:
+		case has&tellsName != 0:
+			has |= tellsNames
+		default:
+			has |= tellsName
+		}
+		opens, at = false, at+end
+	}
+	for tells, chars := range tellingChars {
+		if strings.ContainsAny(text, chars) {
+			has |= tells
+		}
+	}
+	return has
+}
+
+func inWord(r rune) bool {
+	return r == '\'' || r == '’' || unicode.IsDigit(r) || unicode.IsLetter(r) && !unicode.Is(unicode.Han, r)
+}
