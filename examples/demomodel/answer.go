@@ -87,6 +87,31 @@ var (
 
 const day = `(?:\d{1,2} [A-Z][a-z]{2} \d{4}|\d{4}年\d{1,2}月\d{1,2}日)`
 
+// A line with the date of the bullets below it, and a bullet that may have a time.
+var (
+	dated = regexp.MustCompile(`^(` + day + `)[:：]$`)
+	timed = regexp.MustCompile(`^(- (?:\[[^\]]*\] )?)(?:(\d\d:\d\d)[,，] ?)?`)
+)
+
+// spread returns a note with the date of a line in each bullet below it.
+func spread(note string) string {
+	lines, on := strings.Split(note, "\n"), ""
+	for i, line := range lines {
+		switch m := dated.FindStringSubmatch(line); {
+		case m != nil:
+			on = m[1]
+		case !strings.HasPrefix(line, "- "):
+			if !strings.HasPrefix(line, " ") {
+				on = ""
+			}
+		case on != "":
+			m := timed.FindStringSubmatch(line)
+			lines[i] = m[1] + strings.TrimSpace(on+" "+m[2]) + ", " + line[len(m[0]):]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // about matches the line of standing facts.
 var about = regexp.MustCompile(`(?m)^(?:About the user: |关于用户：).*[.。]$`)
 
@@ -114,7 +139,7 @@ func evidence(in []*schema.Message, said int) []statement {
 	for i, m := range in {
 		switch {
 		case isNote(m) || m.Role == schema.Tool && i > said:
-			for _, b := range bullet.FindAllStringSubmatch(about.ReplaceAllStringFunc(m.Content, apart), -1) {
+			for _, b := range bullet.FindAllStringSubmatch(about.ReplaceAllStringFunc(spread(m.Content), apart), -1) {
 				said, at := b[2], b[1]
 				if m := remark.FindStringSubmatch(said); m != nil && at == "" {
 					said, at = strings.TrimSuffix(said, m[0]), m[1]

@@ -268,13 +268,13 @@ func (v View) undated(h *backends.Hit, id string, crowded map[string]bool) strin
 
 // crowded returns the days on which hits show words of several times.
 func (v View) crowded(hits []backends.Hit) map[string]bool {
-	times, crowded := map[string]time.Time{}, map[string]bool{}
+	times, crowded := map[string]string{}, map[string]bool{}
 	for i := range hits {
 		if at := hits[i].Since(); hits[i].Kind == backends.KindEpisode && !at.IsZero() {
-			day := v.day(at)
+			day, minute := v.day(at), at.In(v.zone()).Format("15:04")
 			other, seen := times[day]
-			crowded[day] = crowded[day] || seen && !other.Equal(at)
-			times[day] = at
+			crowded[day] = crowded[day] || seen && other != minute
+			times[day] = minute
 		}
 	}
 	return crowded

@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 49_175, 36_000},
+	{"product lines", 49_380, 36_000},
 	{"lines linked by middleware", 13_645, 14_500},
-	{"lines linked by the README's program", 26_775, 21_500},
+	{"lines linked by the README's program", 26_955, 21_500},
 	{"public packages", 27, 25},
 	{"exported names", 860, 620},
 	{"public packages of nested modules", 7, 7},
