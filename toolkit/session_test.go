@@ -295,15 +295,15 @@ func Example_workingMemory() {
 		fmt.Println(out, err)
 	}
 	// Output:
-	// a-or7svtgufokkj7t6wskt <nil>
+	// a-wdg3h3ua2thslqfgm7na <nil>
 	// Matches: 1. Messages searched: 1.
-	// [a-or7svtgufokkj7t6wskt]
+	// [a-wdg3h3ua2thslqfgm7na]
 	// 2: port 8080 is taken
 	// To read around a match, call read_working_memory with the id in brackets as archive and the number before the match as line, or for a long line its byte as byte. <nil>
-	// [a-or7svtgufokkj7t6wskt: lines 2 to 3 of 3, bytes 9 to 33 of 34]
+	// [a-wdg3h3ua2thslqfgm7na: lines 2 to 3 of 3, bytes 9 to 33 of 34]
 	// port 8080 is taken
 	// exit 1
-	// [end of a-or7svtgufokkj7t6wskt] <nil>
+	// [end of a-wdg3h3ua2thslqfgm7na] <nil>
 	// Added to core memory block "human". It holds 18 of 100 characters now, 82 are left:
 	// <text>
 	// Ann lives in Rome.
