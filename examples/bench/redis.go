@@ -70,9 +70,9 @@ func (c *comparison) print(ctx context.Context, out io.Writer, places []place.Pl
 				return err
 			}
 			if users == 1 {
-				c.latency.Add(m.Name+", "+m.way.name, float64(memories), m.warm.P50)
+				c.latency.Add(m.Name+", "+m.name, float64(memories), m.warm.P50)
 			}
-			trial.Row(out, m.Name, fmt.Sprintf("%d × %d", memories, users), m.way.name,
+			trial.Row(out, m.Name, fmt.Sprintf("%d × %d", memories, users), m.name,
 				fmt.Sprintf("%.2f / %.2f / %.2f", m.warm.P50, m.warm.P95, m.warm.P99),
 				fmt.Sprintf("%.1f / %.1f", m.cold.P50, m.cold.P95), m.stored, m.held, m.recall10)
 			return nil
@@ -87,7 +87,7 @@ func (c *comparison) print(ctx context.Context, out io.Writer, places []place.Pl
 		err := eachWay(ctx, places, trial.NewCorpus(c.writes, 1, c.dim), func(m *measured) error {
 			perSecond, took, err := m.write(ctx, clients)
 			if err == nil {
-				trial.Row(out, m.Name, m.way.name, clients, fmt.Sprintf("%.0f (%.2f / %.2f)", perSecond, took.P50, took.P95))
+				trial.Row(out, m.Name, m.name, clients, fmt.Sprintf("%.0f (%.2f / %.2f)", perSecond, took.P50, took.P95))
 			}
 			return err
 		})

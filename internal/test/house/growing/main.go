@@ -41,7 +41,7 @@ func main() {
 			names, folders = append(names, tests...), append(folders, "./"+folder)
 		}
 	}
-	fmt.Printf("^(%s)$\n%s\n", strings.Join(names, "|"), strings.Join(folders, "\n"))
+	fmt.Fprintf(os.Stdout, "^(%s)$\n%s\n", strings.Join(names, "|"), strings.Join(folders, "\n"))
 }
 
 // left reports whether a file is of a store whose tests run at full size elsewhere.
