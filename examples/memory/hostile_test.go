@@ -242,9 +242,10 @@ func TestForgettingAtAnyMomentLeavesNothing(t *testing.T) {
 	at := map[string]string{"sqlite": filepath.Join(t.TempDir(), "memory.db"), "redis": "", "postgres": ""}
 	for name := range at {
 		t.Run(name, func(t *testing.T) {
-			if name == "redis" {
+			switch name {
+			case "redis":
 				at[name] = "redis://" + testredis.Need(t).Start(t).Addr
-			} else if name == "postgres" {
+			case "postgres":
 				at[name] = testpostgres.Need(t).Database(t)
 			}
 			s := serve(t, at[name])
