@@ -59,9 +59,9 @@
 //	idf(t) · f·(k1+1) / (f + k1·(1 - b + b·|D|/mean|D|))     f: how often t occurs in D
 //	idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5))               n of N memories hold t
 //
-// with k1 = 1.2 and b = 0.4, or 0.9 where an assistant answers at length. That is BM25 (Robertson and Zaragoza, The Probabilistic Relevance
-// Framework: BM25 and Beyond, 2009) with the idf of Lucene's BM25Similarity, which is always
-// positive. N, n and the mean cover the whole partition, also memories that this search excludes,
+// with k1 = 1.2 and b = 0.4, or 0.9 where an assistant answers at length. That is BM25 (Robertson
+// and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009) with the idf of
+// Lucene's BM25Similarity, which is always positive. N, n and the mean cover the whole partition, also memories that this search excludes,
 // so that a filter leaves scores as they are. A term that occurs twice in the query counts twice.
 // Likely other forms of a word replace a term that the partition lacks, at half its weight:
 // "allergies" finds "allergic", which the stemmer keeps apart. Where there are none, a word of six
