@@ -6,8 +6,8 @@
 // words with the question. So its answers show exactly the memories that came into the
 // conversation.
 //
-// It reads English and Chinese. It imports public packages alone: copy the folder with an example.
-// It is not for real use.
+// It reads English and Chinese, and is not for real use. Package choose prefers a real model, where
+// the environment names one.
 package demomodel
 
 import (
@@ -15,19 +15,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	einoext "github.com/cloudwego/eino-ext/components/model/openai"
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/internal/einox"
 )
@@ -54,31 +50,6 @@ type Model struct {
 }
 
 var _ model.ToolCallingChatModel = (*Model)(nil)
-
-// Choose returns the model that answers in an example. It sets the models by which config learns
-// and searches to the ones that the environment names ([openai.FromEnv]). Without any it returns
-// demo, announces it on stderr, and leaves config as it is, so that messages are remembered word
-// for word. The model that answers is a chat model of eino-ext, as any agent may have; the others
-// are clients of this project.
-func Choose(ctx context.Context, demo *Model, config *mem0.Config, stderr io.Writer) (model.ToolCallingChatModel, error) {
-	chatConfig, embedderConfig := openai.FromEnv()
-	if chatConfig == nil {
-		fmt.Fprintln(stderr, Notice)
-		return demo, nil
-	}
-	chatConfig.ErrorText = true // in an example the user reads the errors
-	learner, err := openai.NewChatModel(ctx, chatConfig)
-	config.Model = learner
-	if err == nil && embedderConfig != nil {
-		embedderConfig.ErrorText = true
-		config.EmbeddingModel = embedderConfig.Model
-		config.Embedder, err = openai.NewEmbedder(ctx, embedderConfig)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return einoext.NewChatModel(ctx, &einoext.ChatModelConfig{APIKey: chatConfig.APIKey, BaseURL: chatConfig.BaseURL, Model: chatConfig.Model})
-}
 
 // ErrorText returns the text of an error in a form to print: providers quote the key that they
 // refuse.
@@ -165,6 +136,15 @@ func Call(id, tool string, arguments any) *schema.Message {
 	raw, _ := json.Marshal(arguments) // such arguments always marshal
 	function := schema.FunctionCall{Name: tool, Arguments: string(raw)}
 	return schema.AssistantMessage("", []schema.ToolCall{{ID: id, Type: "function", Function: function}})
+}
+
+// Ask has one turn with an agent, and returns its answer.
+func Ask(ctx context.Context, agent adk.Agent, text string) (string, error) {
+	said, err := Messages(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}).Query(ctx, text))
+	if err != nil {
+		return "", err
+	}
+	return said[len(said)-1].Content, nil
 }
 
 // Messages reads a run of an agent to its end and returns its messages: calls of tools, their

@@ -29,6 +29,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/demomodel"
+	"github.com/einomem/einomem/examples/demomodel/choose"
 )
 
 func main() {
@@ -57,7 +58,7 @@ type tour struct {
 func (t *tour) run(ctx context.Context, stderr io.Writer) error {
 	models := &mem0.Config{}
 	var err error
-	if t.answers, err = demomodel.Choose(ctx, &demomodel.Model{Reads: readReport}, models, stderr); err != nil {
+	if t.answers, err = choose.Model(ctx, &demomodel.Model{Reads: readReport}, models, stderr); err != nil {
 		return err
 	}
 	t.summaries = models.Model

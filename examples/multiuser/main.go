@@ -41,6 +41,7 @@ import (
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
+	"github.com/einomem/einomem/examples/demomodel/choose"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/toolkit/server/rest"
@@ -85,7 +86,7 @@ func serve(ctx context.Context, addr, db string, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, memories.Close()) }()
 	config := &mem0.Config{Store: memories}
-	chat, err := demomodel.Choose(ctx, &demomodel.Model{}, config, stderr)
+	chat, err := choose.Model(ctx, &demomodel.Model{}, config, stderr)
 	if err != nil {
 		return err
 	}

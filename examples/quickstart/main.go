@@ -41,6 +41,7 @@ import (
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
+	"github.com/einomem/einomem/examples/demomodel/choose"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/modes"
@@ -68,7 +69,7 @@ func talk(ctx context.Context, db string, mode modes.Mode, stderr io.Writer, con
 	config := &mem0.Config{Store: file}
 	// The model of the environment, or the built-in one. Yours is any Eino chat model;
 	// as config.Model it extracts facts, too.
-	chatModel, err := demomodel.Choose(ctx, &demomodel.Model{Notes: mode == modes.AgentControl}, config, stderr)
+	chatModel, err := choose.Model(ctx, &demomodel.Model{Notes: mode == modes.AgentControl}, config, stderr)
 	if err != nil {
 		return err
 	}
