@@ -84,7 +84,7 @@ func serve(t *testing.T, at string) *service {
 	require.NoError(t, err)
 	h, err := rest.New(&rest.Config{Memory: mem, Store: s.db, Flows: f, Guard: guard, Log: quiet})
 	require.NoError(t, err)
-	m, err := mcp.New(&mcp.Config{Memory: mem, Flows: f, Files: kept, Guard: guard, OnError: func(context.Context, string, error) {}})
+	m, err := mcp.New(&mcp.Config{Memory: mem, Flows: f, Files: kept, Tools: []string{"memory", "session", "files", "reme"}, Guard: guard, OnError: func(context.Context, string, error) {}})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/", h)

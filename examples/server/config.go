@@ -23,8 +23,9 @@ import (
 // config is the file. server.yaml explains the fields, with their names in small letters.
 type config struct {
 	Listen, Store string
-	AlwaysOK      bool `yaml:"reme_always_ok"`
-	AllowForget   bool `yaml:"mcp_allow_forget"`
+	AlwaysOK      bool     `yaml:"reme_always_ok"`
+	AllowForget   bool     `yaml:"mcp_allow_forget"`
+	Tools         []string `yaml:"mcp_tools"`
 	Folder        string
 	TLS           struct{ Cert, Key string }
 	Log           struct{ Level slog.Level }

@@ -10,6 +10,7 @@
 //	go run . -config server.yaml
 //	go run . -mcp -user ann                 # MCP on standard input and output, for one person
 //	go run . -mcp -workspace team           # the same for a workspace, as its owner
+//	go run . -mcp -user ann -tools memory,reme -workspace any  # with ReMe's flows, on any workspace
 //
 // With no file it serves only this machine at http://127.0.0.1:8080, without keys, on memory.db.
 // Flags override the environment (EINOMEM_LISTEN, EINOMEM_STORE, EINOMEM_CONFIG), which overrides
@@ -37,6 +38,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -84,10 +86,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	newKey := flags.String("new-key", "", "print a new secret, and the entry of the file for the key of that `name`")
 	admin := flags.Bool("admin", false, "with -new-key: a key that does everything, instead of that of the user called `name`")
 	allowForget := flags.Bool("allow-forget", false, "let MCP clients that cannot ask their user erase all of a person")
+	tools := flags.String("tools", "", "the `groups` of MCP tools: memory, session, files, reme, separated by commas (default memory)")
 	stdio := flags.Bool("mcp", false, "serve MCP on standard input and output, for -user or -workspace")
 	var s backends.Scope
 	flags.StringVar(&s.UserID, "user", "", "with -mcp: whose memory, by `id`")
-	flags.StringVar(&s.Workspace, "workspace", "", "with -mcp: the `id` of the workspace")
+	flags.StringVar(&s.Workspace, "workspace", "", "with -mcp: the `id` of the workspace; any: ReMe's flows may name all, as -user")
 	flags.StringVar(&s.SessionID, "session", "", "with -mcp: the `id` of the session")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -107,6 +110,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	cfg.AllowForget = cfg.AllowForget || *allowForget
+	if *tools != "" {
+		cfg.Tools = strings.Split(*tools, ",")
+	}
 	log := slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level})
 	svc, err := open(ctx, cfg, s, slog.New(requestIDs{log}))
 	if err != nil {

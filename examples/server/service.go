@@ -144,7 +144,11 @@ func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err 
 	if err != nil {
 		return err
 	}
-	if s.mcp, err = mcp.New(&mcp.Config{Memory: s.mem, Guard: s.guard, Scope: scope, Files: tree, Flows: reMe,
+	var workspaces []string
+	if scope.Workspace == "any" {
+		scope.Workspace, workspaces = "", []string{access.Any}
+	}
+	if s.mcp, err = mcp.New(&mcp.Config{Memory: s.mem, Guard: s.guard, Scope: scope, Workspaces: workspaces, Files: tree, Flows: reMe, Tools: s.cfg.Tools,
 		AllowForget: s.cfg.AllowForget, OnError: onError}); err != nil {
 		return err
 	}

@@ -231,7 +231,7 @@ func newWorld(t *testing.T, dir string) *world {
 	require.NoError(t, err)
 	api, err := rest.New(&rest.Config{Memory: w.mem, Store: w.db, Guard: guard, Notes: notes, Flows: reMe, Log: quiet})
 	require.NoError(t, err)
-	tools, err := mcp.New(&mcp.Config{Memory: w.mem, Guard: guard, Files: w.files, Flows: reMe, OnError: func(context.Context, string, error) {}})
+	tools, err := mcp.New(&mcp.Config{Memory: w.mem, Guard: guard, Files: w.files, Flows: reMe, Tools: []string{"memory", "session", "files", "reme"}, OnError: func(context.Context, string, error) {}})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/", api)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -32,8 +33,41 @@ var (
 	modes = map[*sdk.ToolAnnotations]access.Mode{adds: access.Write, changes: access.Write, erases: access.Write | access.Whole}
 )
 
-// tools adds all tools.
+// groups are the groups of Config.Tools, in their order.
+var groups = []string{"memory", "session", "files", "reme"}
+
+// tools adds the tools of Config.Tools.
 func (s *Server) tools() error {
+	has := func(group string) bool { return slices.Contains(s.cfg.Tools, group) }
+	for _, name := range s.cfg.Tools {
+		if !slices.Contains(groups, name) {
+			return fmt.Errorf("Config.Tools: %w: there is no group %q: there are %s", backends.ErrInvalid, name, strings.Join(groups, ", "))
+		}
+	}
+	if has("memory") {
+		s.memoryTools()
+	}
+	if has("session") && access.WindowOf(s.cfg.Memory) != nil {
+		tool(s, grepTool, reads, "Search all that was said in this connection's session, also what left the context.", grep)
+		tool(s, readTool, reads, "Read what was said in this connection's session again, in pages.", read)
+	}
+	switch {
+	case has("reme") && s.cfg.Flows == nil, has("files") && s.cfg.Files == nil:
+		return fmt.Errorf("Config.Tools: %w: files and reme need Config.Files and Config.Flows", backends.ErrInvalid)
+	case has("reme"):
+		for _, f := range s.cfg.Flows.List() {
+			if !has("session") || f.Name != grepTool && f.Name != readTool {
+				s.flowTool(f)
+			}
+		}
+	}
+	if has("files") {
+		return s.fileTool()
+	}
+	return nil
+}
+
+func (s *Server) memoryTools() {
 	tool(s, "search_memory", reads, "Search long-term memory for what is known from earlier conversations.", search)
 	tool(s, "add_memory", adds, "Record lasting facts, preferences, decisions or plans in long-term memory. No secrets, no small talk.", add)
 	tool(s, "forget", erases, "Erase everything that is remembered of this user. It cannot be undone. The user is asked first.", forget)
@@ -43,21 +77,6 @@ func (s *Server) tools() error {
 		tool(s, "update_memory", changes, "Replace the text of one memory that is wrong or incomplete. Its former text stays in its history.", update)
 		tool(s, "delete_memory", changes, "Delete one memory. Use it only when the user asks for it.", remove)
 	}
-	if access.WindowOf(s.cfg.Memory) != nil {
-		tool(s, grepTool, reads, "Search all that was said in this connection's session, also what left the context.", grep)
-		tool(s, readTool, reads, "Read what was said in this connection's session again, in pages.", read)
-	}
-	if s.cfg.Flows != nil {
-		for _, f := range s.cfg.Flows.List() {
-			if f.Name != grepTool && f.Name != readTool { // ReMe's own ones read files
-				s.flowTool(f)
-			}
-		}
-	}
-	if s.cfg.Files != nil {
-		return s.fileTool()
-	}
-	return nil
 }
 
 // tool adds a tool of the connection's own scope. Its arguments are an In, and its result an Out,

@@ -14,12 +14,17 @@
 //
 // # Tools
 //
-// search_memory, add_memory, and, where the backend lists and changes single memories,
-// list_memories, memory_history, update_memory and delete_memory. grep_working_memory and
-// read_working_memory find and read again the messages of the connection's session. forget erases
-// everything, once the user agrees: the client has to ask them (elicitation). Clients that cannot
-// ask are refused, unless Config.AllowForget says otherwise. memory is package files, with
-// Config.Files. With Config.Flows there are ReMe's flows under their own names. Their result is
+// Config.Tools names the groups that clients see, by default the first alone: each tool costs
+// tokens in every prompt.
+//
+//	memory   search_memory, add_memory, forget, and where the backend lists and changes single
+//	         memories list_memories, memory_history, update_memory, delete_memory
+//	session  grep_working_memory and read_working_memory: what was said in the connection's session
+//	files    memory, the tool of package files
+//	reme     ReMe's flows under their own names; its two tools above only without session
+//
+// forget erases everything, once the user agrees: the client has to ask them (elicitation). Clients
+// that cannot ask are refused, unless Config.AllowForget says otherwise. The result of a flow is
 // ReMe's answer, and as structured content also success and metadata. Every result is structured
 // content, and a text for models: a line for each memory, the text of files and flows, else the
 // same JSON. A mistake of a model is an error of the tool, with a text that says what to do.
@@ -64,8 +69,12 @@ const idle = time.Hour
 // Config names the memory to serve, and its clients. [New] copies it. Its values stay the caller's.
 type Config struct {
 	Memory access.Memory // Required.
-	Files  *files.Files  // Optional. Adds the tool memory.
-	Flows  *flows.Flows  // Optional. Adds ReMe's flows.
+	Files  *files.Files  // Optional. Required for the group files.
+	Flows  *flows.Flows  // Optional. Required for the group reme.
+
+	// Tools are the groups of tools that clients see: memory, session, files, reme. Optional.
+	// Defaults to memory.
+	Tools []string
 
 	// Guard decides who may connect over HTTP, and logs writes. Optional. Defaults to a guard
 	// without keys: this machine may do everything.
@@ -75,6 +84,10 @@ type Config struct {
 	// connections, if their key opens it. Optional. By default connections without a scope have
 	// ReMe's flows alone.
 	Scope backends.Scope
+	// Workspaces are more workspaces that ReMe's flows may name over Run, or [access.Any] for all.
+	// In them the client acts as the user of Scope. What concerns a workspace as a whole it does as
+	// the program, such as dumps. Optional.
+	Workspaces []string
 	// AllowForget lets forget, and flows that change a whole workspace, go ahead for clients that
 	// cannot ask their user. The word of the model is then enough. Optional. Defaults to false.
 	AllowForget bool
@@ -95,12 +108,16 @@ type Server struct {
 	inputs map[string]*jsonschema.Schema // the arguments of each tool
 }
 
-// New returns a server. It returns ErrInvalid if Memory is nil or the scope is invalid.
+// New returns a server. It returns ErrInvalid if Memory is nil, the scope is invalid, a group of tools
+// is unknown, or what a group needs is missing.
 func New(cfg *Config) (*Server, error) {
 	if cfg == nil || cfg.Memory == nil {
 		return nil, fmt.Errorf("mcp: no Config.Memory: %w: pass one of middleware.New", backends.ErrInvalid)
 	}
 	s := &Server{cfg: *cfg, door: access.NewDoor(cfg.Memory, nil), inputs: map[string]*jsonschema.Schema{}}
+	if len(cfg.Tools) == 0 {
+		s.cfg.Tools = groups[:1]
+	}
 	var err error
 	if s.cfg.Scope, err = cfg.Scope.Normalize(); err == nil && cfg.Guard == nil {
 		s.cfg.Guard, err = access.New(nil)
@@ -134,8 +151,8 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 	}
 	c := &connection{scope: scope, key: &access.Key{
 		Name: "run", Namespaces: []string{cmp.Or(scope.Namespace, backends.DefaultNamespace)},
-		Users: []string{scope.UserID}, Agents: []string{scope.AgentID}, Workspaces: []string{scope.Workspace},
-		As: scope.UserID, Write: !s.cfg.ReadOnly, Admin: scope.UserID == "",
+		Users: []string{scope.UserID}, Agents: []string{scope.AgentID}, Workspaces: append([]string{scope.Workspace}, s.cfg.Workspaces...),
+		As: scope.UserID, Write: !s.cfg.ReadOnly, Admin: scope.UserID == "" || len(s.cfg.Workspaces) > 0,
 	}}
 	return s.mcp.Run(context.WithValue(ctx, connectionKey{}, c), t)
 }

@@ -89,7 +89,7 @@ func serve(db store.Store, guard *access.Guard, change ...func(*mcp.Config)) (*m
 	if err != nil {
 		return nil, err
 	}
-	cfg := &mcp.Config{Memory: mem, Guard: guard, Files: f, Flows: w}
+	cfg := &mcp.Config{Memory: mem, Guard: guard, Files: f, Flows: w, Tools: []string{"memory", "session", "files", "reme"}}
 	for _, c := range change {
 		c(cfg)
 	}
