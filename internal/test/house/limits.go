@@ -22,7 +22,7 @@ var Limits = []Limit{
 	{"exported names", 860, 620},
 	{"public packages of nested modules", 7, 7},
 	{"exported names of nested modules", 105, 105},
-	{"settings", 304, 200},
+	{"settings", 306, 200},
 	{"configs", 31, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
