@@ -170,7 +170,7 @@ func (c *chat) list(ctx context.Context) error {
 
 // memories returns the stored memories of the user.
 func (c *chat) memories(ctx context.Context) ([]backends.Memory, error) {
-	found, err := c.backend.List(ctx, &backends.ListRequest{Scope: c.scope, Limit: 1000})
+	found, err := c.memory.Facts.List(ctx, &backends.ListRequest{Scope: c.scope, Limit: 1000})
 	if err != nil {
 		return nil, err
 	}

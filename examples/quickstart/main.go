@@ -37,9 +37,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem"
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/examples/demomodel/choose"
 	"github.com/einomem/einomem/hooks"
@@ -60,40 +59,29 @@ func main() {
 // talk opens the memory in a file, has a conversation, and closes the memory, which waits for the
 // end of learning.
 func talk(ctx context.Context, db string, mode modes.Mode, stderr io.Writer, converse func(*assistant) error) (err error) {
-	// A backend that learns and finds, on a store.
-	file, err := sqlitestore.Open(ctx, db, nil)
+	// The model of the environment, or the built-in one. Yours is any Eino chat model; as
+	// Facts.Model it extracts facts, too.
+	a, options := &assistant{}, &einomem.Options{}
+	chatModel, err := choose.Model(ctx, &demomodel.Model{Notes: mode == modes.AgentControl}, &options.Facts, stderr)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	config := &mem0.Config{Store: file}
-	// The model of the environment, or the built-in one. Yours is any Eino chat model;
-	// as config.Model it extracts facts, too.
-	chatModel, err := choose.Model(ctx, &demomodel.Model{Notes: mode == modes.AgentControl}, config, stderr)
-	if err != nil {
-		return err
-	}
-	backend, err := mem0.New(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, backend.Close(context.WithoutCancel(ctx))) }()
-
-	// The middleware, and an agent with one line more than usual.
-	a := &assistant{file: file, backend: backend, extracts: config.Model != nil}
-	mem, err := middleware.New(ctx, &middleware.Config{
-		Backend: backend, Mode: mode,
+	options.Agent = middleware.Config{
+		Mode:   mode,
 		OnNote: func(_ context.Context, n hooks.Note) { a.shown = n.Text },
 		OnLearned: func(_ context.Context, learnt *backends.AddResponse) { // in the background
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.learnt = append(a.learnt, learnt.Items...)
 		},
-	})
+	}
+	mem, err := einomem.Open(ctx, db, options.Facts.Model, options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, finish(ctx, mem)) }()
+
+	// An agent with one line more than usual.
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "assistant",
 		Description: "remembers what it is told",
@@ -104,27 +92,22 @@ func talk(ctx context.Context, db string, mode modes.Mode, stderr io.Writer, con
 	if err != nil {
 		return err
 	}
-	a.memory, a.runner = mem, mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
+	a.memory, a.extracts = mem, options.Facts.Model != nil
+	a.runner = mem.WrapRunner(adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent}))
 	return converse(a)
 }
 
 // finish waits for the end of learning, even after an interrupt.
-func finish(ctx context.Context, mem *middleware.MemoryMiddleware) error {
+func finish(ctx context.Context, mem *einomem.Memory) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	flushed := mem.Flush(ctx)
-	if closed := mem.Close(ctx); closed != nil {
-		return closed // it also names the writes that Flush missed
-	}
-	return flushed
+	return mem.Close(ctx)
 }
 
 // assistant is an agent with a memory, and what memory reported.
 type assistant struct {
-	file     *sqlitestore.Store
-	backend  *mem0.Backend
+	memory   *einomem.Memory
 	extracts bool // a model extracts facts
-	memory   *middleware.MemoryMiddleware
 	runner   *hooks.Runner
 	shown    string // the note and the tool answers of the last turn
 

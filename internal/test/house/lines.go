@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"maps"
 	"os/exec"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -38,7 +39,8 @@ func (t *Tree) Linked(name string, dirs ...string) (Number, error) {
 	}
 	all, linked := t.packageLines(), tally{}
 	for _, p := range deps {
-		if dir, ours := strings.CutPrefix(p, Module+"/"); ours {
+		if dir, ours := strings.CutPrefix(p+"/", Module+"/"); ours {
+			dir = path.Clean(dir)
 			linked[dir] = all[dir]
 		}
 	}
