@@ -16,7 +16,7 @@
 //	go run ./examples/bench redis -redis redis://localhost:7777
 //
 // The folder peers, a module of its own, lets other libraries hold and find the same messages.
-// Clients that ask a server at once are in examples/server/load.
+// Clients that ask a server at once are in examples/einomem/load.
 package main
 
 import (

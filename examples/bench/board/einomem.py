@@ -7,7 +7,7 @@ Put this file into src/memory_bench/memory/ of that repository, register it in i
     from .einomem import EinomemMemoryProvider
     REGISTRY["einomem"] = EinomemMemoryProvider
 
-start examples/server, and run the harness with the memory "einomem". The environment:
+start examples/einomem serve, and run the harness with the memory "einomem". The environment:
 EINOMEM_URL (default http://127.0.0.1:8080), EINOMEM_KEY (a key that writes, if there are keys),
 EINOMEM_BATCH (messages an add, default 20). With OPENAI_API_KEY the server learns facts from what
 is ingested; without one it keeps and finds what was said. Nothing but Python is needed.

@@ -3,7 +3,7 @@
 
 // Load measures the server's REST endpoints on loopback, and prints a table in Markdown:
 //
-//	cd examples/server && go run ./load [-redis URL] [-clients N] [-for TIME]
+//	cd examples/einomem && go run ./load [-redis URL] [-clients N] [-for TIME]
 //
 // Each client is a person with 100 memories. By backends/remote it makes searches, eight times out
 // of ten, and otherwise an add or a list in turn. Then it does the same beside as many more clients

@@ -23,8 +23,13 @@ import (
 	"github.com/einomem/einomem/toolkit/server/access"
 )
 
-// start runs the program until the test ends or stop is called, and returns where it listens.
+// start serves until the test ends or stop is called, and returns where.
 func start(t *testing.T, args ...string) (url string, log *bytes.Buffer, stop func() error) {
+	t.Helper()
+	return startCommand(t, "serve", args...)
+}
+
+func startCommand(t *testing.T, command string, args ...string) (url string, log *bytes.Buffer, stop func() error) {
 	t.Helper()
 	for _, name := range []string{"OPENAI_API_KEY", "EINOMEM_LISTEN", "EINOMEM_STORE", "EINOMEM_CONFIG"} {
 		t.Setenv(name, "")
@@ -34,8 +39,11 @@ func start(t *testing.T, args ...string) (url string, log *bytes.Buffer, stop fu
 	log = &bytes.Buffer{}
 	done := make(chan error, 1)
 	go func() {
-		args := append([]string{"-listen", "127.0.0.1:0", "-store", filepath.Join(t.TempDir(), "memory.db")}, args...)
-		err := run(ctx, args, w, log)
+		args := append([]string{command, "-listen", "127.0.0.1:0", "-store", filepath.Join(t.TempDir(), "memory.db")}, args...)
+		var err error
+		if code := run(ctx, args, w, log); code != 0 {
+			err = fmt.Errorf("exit code %d: %s", code, log)
+		}
 		_ = w.CloseWithError(err)
 		done <- err
 	}()
@@ -103,7 +111,6 @@ func TestItServesThisMachineWithoutConfiguration(t *testing.T) {
 // One server knows at once what another one was told.
 func TestTwoServersShareAPostgres(t *testing.T) {
 	db := testpostgres.Need(t).Database(t)
-	t.Cleanup(testpostgres.Remove)
 	one, _, _ := start(t, "-store", db)
 	other, _, _ := start(t, "-store", db)
 	for _, said := range []string{"I moved to Hangzhou.", "My dog Rex likes bones."} {
@@ -120,7 +127,7 @@ func TestTwoServersShareAPostgres(t *testing.T) {
 
 func TestKeysDecideOnMetricsAndMemories(t *testing.T) {
 	all, one := access.NewSecret(), access.NewSecret()
-	file := filepath.Join(t.TempDir(), "server.yaml")
+	file := filepath.Join(t.TempDir(), "einomem.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(`
 log: {level: debug}
 keys:
@@ -143,10 +150,10 @@ keys:
 func TestCheckSaysWhatWouldBeServed(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	var out, log bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-check", "-store", filepath.Join(t.TempDir(), "memory.db")}, &out, &log))
+	require.Zero(t, run(t.Context(), []string{"serve", "-check", "-store", filepath.Join(t.TempDir(), "memory.db")}, &out, &log))
 	require.Contains(t, out.String(), "listen 127.0.0.1:8080")
 	require.Contains(t, out.String(), "model none, keys 0")
-	s := &service{cfg: &config{Store: "redis://user:secret@host:6379/0"}}
+	s := &service{cfg: &settings{Store: "redis://user:secret@host:6379/0"}}
 	require.NotContains(t, s.summary(), "secret")
 }
 
@@ -164,24 +171,25 @@ func TestAConfigurationThatCannotBe(t *testing.T) {
 		"store: /nonexistent/folder/memory.db":   "memory.db",
 	} {
 		t.Run(text, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "server.yaml")
+			file := filepath.Join(t.TempDir(), "einomem.yaml")
 			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-			args := []string{"-check", "-config", file}
+			args := []string{"serve", "-check", "-config", file}
 			if !strings.HasPrefix(text, "store") {
 				args = append(args, "-store", filepath.Join(t.TempDir(), "memory.db"))
 			}
-			err := run(t.Context(), args, io.Discard, io.Discard)
-			require.ErrorContains(t, err, why)
+			var log bytes.Buffer
+			require.Equal(t, 1, run(t.Context(), args, io.Discard, &log))
+			require.Contains(t, log.String(), why)
 		})
 	}
 }
 
 func TestANewKeyOpensTheServer(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-new-key", "shop"}, &out, io.Discard))
+	require.Zero(t, run(t.Context(), []string{"key", "shop"}, &out, io.Discard))
 	first, entry, _ := strings.Cut(out.String(), "\n\n")
 	secret := strings.TrimPrefix(first, "secret: ")
-	file := filepath.Join(t.TempDir(), "server.yaml")
+	file := filepath.Join(t.TempDir(), "einomem.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(entry), 0o600))
 	url, _, _ := start(t, "-config", file)
 	status, body := get(t, url+"/api/v1/people", "Authorization", "Bearer "+secret)
@@ -189,7 +197,7 @@ func TestANewKeyOpensTheServer(t *testing.T) {
 }
 
 func TestTheFileOfDefaultsIsValid(t *testing.T) {
-	c, err := load("server.yaml", "", "")
+	c, err := load("einomem.yaml", "", "")
 	require.NoError(t, err)
 	empty, err := load("", "", "")
 	require.NoError(t, err)

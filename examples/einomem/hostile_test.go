@@ -41,7 +41,7 @@ import (
 )
 
 // asProgram makes the test binary the program itself: another process, with its arguments.
-const asProgram = "EINOMEM_TEST_MEMORY"
+const asProgram = "EINOMEM_TEST_ARGUMENTS"
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(asProgram); args != "" {
@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// service is memory over REST and MCP, with a folder, and two people who use it.
-type service struct {
+// doors are memory over REST and MCP, with a folder, and two people who use it.
+type doors struct {
 	*testing.T
 	at, folder string // the store, and the files of flows
 	db         store.Store
@@ -61,9 +61,9 @@ type service struct {
 	client     *sdk.ClientSession // of whom is forgotten by MCP
 }
 
-func serve(t *testing.T, at string) *service {
+func openDoors(t *testing.T, at string) *doors {
 	ctx := context.Background()
-	s := &service{T: t, at: at, folder: t.TempDir()}
+	s := &doors{T: t, at: at, folder: t.TempDir()}
 	var err error
 	s.db, err = open(ctx, at, true)
 	require.NoError(t, err)
@@ -100,7 +100,7 @@ func serve(t *testing.T, at string) *service {
 }
 
 // post sends a request of a user.
-func (s *service) post(path string, body any, header ...string) (int, string) {
+func (s *doors) post(path string, body any, header ...string) (int, string) {
 	text, err := json.Marshal(body)
 	require.NoError(s, err)
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.url+path, bytes.NewReader(text))
@@ -121,7 +121,7 @@ type object = map[string]any
 
 // does is all that a user does at the same time: by all doors, in their own memory and in the
 // workspace, with jobs and files.
-func (s *service) does(user, words string) []func() {
+func (s *doors) does(user, words string) []func() {
 	scope := object{"user_id": user, "workspace": "lab", "session_id": "s"}
 	said := []object{{"role": "user", "content": "FACT " + words + " said"}}
 	result := strings.Repeat("line of "+words+"\n", 3000)
@@ -144,7 +144,7 @@ func (s *service) does(user, words string) []func() {
 }
 
 // later has a request served as a job, and waits until it ended, or is gone.
-func (s *service) later(path string, body any) {
+func (s *doors) later(path string, body any) {
 	_, answer := s.post(path, body, "Prefer", "respond-async")
 	var job struct {
 		URL    string `json:"url"`
@@ -165,7 +165,7 @@ func (s *service) later(path string, body any) {
 }
 
 // lesson has the workspace learn from an attempt of a user, by MCP.
-func (s *service) lesson(user, words string) {
+func (s *doors) lesson(user, words string) {
 	c := s.connect(user)
 	defer func() { _ = c.Close() }()
 	attempt := object{"score": 1, "messages": []object{{"role": "user", "content": "LESSON " + words + " | " + words + " needs a saw"}}}
@@ -184,7 +184,7 @@ func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func (s *service) connect(user string) *sdk.ClientSession {
+func (s *doors) connect(user string) *sdk.ClientSession {
 	agree := &sdk.ClientOptions{ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		return &sdk.ElicitResult{Action: "accept"}, nil
 	}}
@@ -195,7 +195,7 @@ func (s *service) connect(user string) *sdk.ClientSession {
 }
 
 // forget forgets a user by one of the doors.
-func (s *service) forget(door int, user string) {
+func (s *doors) forget(door int, user string) {
 	switch door % 3 {
 	case 0:
 		status, answer := s.post("/api/v1/forget", object{"scope": object{"user_id": user}})
@@ -215,7 +215,7 @@ func (s *service) forget(door int, user string) {
 }
 
 // verified runs verify in another process.
-func (s *service) verified(user, words string) {
+func (s *doors) verified(user, words string) {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), asProgram+"="+strings.Join([]string{"-store", s.at, "verify", "-user", user, "-marker", words, "-folder", s.folder}, " "))
@@ -224,7 +224,7 @@ func (s *service) verified(user, words string) {
 }
 
 // of returns what another user has, here and in the workspace.
-func (s *service) of(user string) string {
+func (s *doors) of(user string) string {
 	var out strings.Builder
 	_, err := store.Export(context.Background(), s.db, backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: user}, &out)
 	require.NoError(s, err)
@@ -248,7 +248,7 @@ func TestForgettingAtAnyMomentLeavesNothing(t *testing.T) {
 			case "postgres":
 				at[name] = testpostgres.Need(t).Database(t)
 			}
-			s := serve(t, at[name])
+			s := openDoors(t, at[name])
 			s.client = s.connect("bob")
 			for _, do := range s.does("bob", "words-of-bob") {
 				do()

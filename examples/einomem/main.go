@@ -1,10 +1,44 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Memory operates the memories of agents, in an SQLite file, on a Redis server, or in Postgres. It
-// works without a model: searches rank by words.
+// Einomem serves memory of agents over HTTP and MCP, and operates the store that holds it: an SQLite
+// file, a Redis server, or Postgres. It is one static binary.
 //
-//	cd examples/memory && go run . [-store FILE|URL] [-json] COMMAND
+//	go install github.com/einomem/einomem/examples/einomem@latest
+//	einomem serve                     # http://127.0.0.1:8080, on memory.db
+//	einomem list -user ann
+//
+// Settings come from flags, the environment (EINOMEM_STORE, EINOMEM_LISTEN, EINOMEM_CONFIG), and
+// the file of -config, in this order: see einomem.yaml. OPENAI_API_KEY (and OPENAI_BASE_URL,
+// OPENAI_MODEL, OPENAI_EMBEDDING_MODEL) name a model. Without one messages are stored as they were
+// said, and found by words. OTEL_EXPORTER_OTLP_ENDPOINT sends traces there.
+//
+// # Serving
+//
+//	serve             REST, MCP and a page for people; -check only reads the settings and the store
+//	mcp               MCP on standard input and output, for -user or -workspace
+//	chat              the same as serve, and an agent that remembers each of its users
+//	key NAME          a new secret, and its key for the file: of the user NAME, or with -admin of all
+//
+// With no file "serve" serves only this machine, without keys. It answers at
+//
+//	/                the page
+//	/openapi.json    all endpoints: of this project, ReMe, mem0, agent-memory-server
+//	/mcp             MCP, streamable HTTP
+//	/healthz         the process lives
+//	/readyz          the store answers, and the server stays
+//	/metrics         for Prometheus; to an admin key for everything alone, if there are keys
+//
+// On SIGTERM /readyz fails, the server completes running requests, ends jobs, learns from the log,
+// and closes the store: 30 seconds at most.
+//
+// "chat" answers each user, whom the scope of a request alone decides, as a stream of plain text:
+//
+//	curl localhost:8080/chat -H 'X-User: ann' -d 'I am allergic to peanuts.'
+//	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
+//	curl localhost:8080/chat -H 'X-User: bob' -d 'What am I allergic to?'
+//
+// # Operating
 //
 // The flags -user, -agent or -workspace, in a -namespace, name the owner of the memories.
 //
@@ -34,24 +68,17 @@
 //	transfer FROM TO  copies a namespace, or one partition of it, to another store
 //	library ...       ReMe's libraries: load, dump, copy; forget -workspace erases one
 //
-// Flags stand before or after the command; "go run . forget -help" lists them.
+// Flags stand before or after the command; "einomem forget -help" lists them.
 // Commands that erase ask for -yes. Answers are tables, or one JSON object; with -json all are
 // JSON, one object a line. The exit code is 1 for a failure, and 2 for a wrong command line. Lines
 // before an error are printed all the same. Progress appears on a terminal alone.
 //
-//	$ export EINOMEM_STORE=memory.db
-//	$ go run -C ../.. ./examples/quickstart -db $PWD/memory.db -user ann -say "I am allergic to peanuts."
-//	$ go run . stats
-//	WHOSE     HOLD  ENDED  SESSIONS  MESSAGES  UNLEARNT
-//	user ann  2     0      1         2         0
-//	$ go run . search -user ann peanuts
+//	$ einomem search -user ann peanuts
 //	SCORE  ID                                    SINCE                 KIND     TEXT
 //	0.57   14ce0718-237b-8163-98f0-84885ef3eebd  2026-03-07T09:05:59Z  episode  I am allergic to peanuts.
-//	$ go run . export -user ann ann.jsonl -json
+//	$ einomem export -user ann ann.jsonl -json
 //	{"partitions":1,"records":2,"deleted":0,"sessions":1,"messages":2,"blobs":0}
-//	$ go run . forget -user ann -yes -json
-//	{"partition":{"namespace":"default","kind":"user","id":"ann"},"memories":2,"sessions":1,"messages":2, ...}
-//	$ go run . -store redis://localhost:6379 import ann.jsonl
+//	$ einomem -store redis://localhost:6379 import ann.jsonl
 //
 // Start with commands, the list of all, and call.go, their common part.
 package main
@@ -64,15 +91,19 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/urfave/cli/v3"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/redact"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	logging.Disable() // go-redis logs connections that fail, and errors report them, too
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -80,11 +111,11 @@ func main() {
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, out, errout io.Writer) int {
-	err := root(out, errout).Run(ctx, append([]string{"memory"}, args...))
+	err := root(out, errout).Run(ctx, append([]string{"einomem"}, args...))
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(errout, "memory: %v\n", err)
+	fmt.Fprintf(errout, "einomem: %s\n", redact.Text(err.Error()))
 	if wrong := cli.ExitCoder(nil); errors.As(err, &wrong) {
 		return wrong.ExitCode()
 	}
@@ -109,6 +140,7 @@ const (
 	all     whom = iota // the namespace alone
 	anyone              // the namespace, or a named one
 	someone             // a named one
+	apart               // the command opens by itself what it needs
 )
 
 // commands are the commands of the program, in the order of its help.
@@ -161,6 +193,22 @@ func commands() []command {
 	}
 }
 
+// servingCommands are the commands that serve memory to others.
+func servingCommands() []command {
+	listen := &cli.StringFlag{Name: "listen", Sources: cli.EnvVars("EINOMEM_LISTEN"), DefaultText: "127.0.0.1:8080", Usage: "the `ADDRESS` to listen on"}
+	tools := &cli.StringFlag{Name: "tools", DefaultText: "memory", Usage: "the `GROUPS` of MCP tools: memory, session, files, reme, separated by commas"}
+	forget := &cli.BoolFlag{Name: "allow-forget", Usage: "let MCP clients that cannot ask their user erase all of a person"}
+	return []command{
+		{"serve", "", "serve memory over HTTP and MCP, with a page for people", apart, serve, []cli.Flag{
+			listen, tools, forget, &cli.BoolFlag{Name: "check", Usage: "check the settings and the store, and end"}}},
+		{"mcp", "", "serve MCP on standard input and output, for -user or -workspace; with -user, -workspace any lets ReMe's flows name all", apart, serveMCP, []cli.Flag{
+			tools, forget, &cli.StringFlag{Name: "session", Usage: "the `ID` of the session"}}},
+		{"chat", "", "serve an agent that remembers each of its users", apart, chat, []cli.Flag{listen}},
+		{"key", "NAME", "print a new secret, and its key for the file of settings", apart, newKey, []cli.Flag{
+			&cli.BoolFlag{Name: "admin", Usage: "a key that does everything, instead of that of the user called NAME"}}},
+	}
+}
+
 // libraryCommands are the commands of ReMe's libraries.
 func libraryCommands() []command {
 	merge := []cli.Flag{&cli.BoolFlag{Name: "merge", Usage: "keep what is there"}}
@@ -173,13 +221,14 @@ func libraryCommands() []command {
 
 // root returns the command line.
 func root(out, errout io.Writer) *cli.Command {
-	r := group("memory", "operate what agents remember", commands())
+	r := group("einomem", "serve and operate what agents remember", append(servingCommands(), commands()...))
 	r.Commands = append(r.Commands, group("library", "ReMe's libraries of experience", libraryCommands()))
 	r.Writer, r.ErrWriter, r.HideVersion, r.DisableSliceFlagSeparator = out, errout, true, true
 	r.ExitErrHandler = func(context.Context, *cli.Command, error) {} // run does it
 	r.Flags = []cli.Flag{
-		&cli.StringFlag{Name: "store", Value: "memory.db", Sources: cli.EnvVars("EINOMEM_STORE"),
-			Usage: "the `FILE` of SQLite or the URL of Redis that keeps the memories"},
+		&cli.StringFlag{Name: "store", DefaultText: "memory.db", Sources: cli.EnvVars("EINOMEM_STORE"),
+			Usage: "the `FILE` of SQLite, or the URL of Redis or Postgres, that keeps the memories"},
+		&cli.StringFlag{Name: "config", Sources: cli.EnvVars("EINOMEM_CONFIG"), Usage: "the YAML `FILE` of the settings"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON: one object, or one a line"},
 		&cli.StringFlag{Name: "namespace", Value: backends.DefaultNamespace, Usage: "the `NAME` of the application or tenant"},
 		&cli.StringFlag{Name: "user", Usage: "whose memories: the user's `ID`"},

@@ -4,8 +4,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,12 +28,11 @@ import (
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/examples/demomodel"
 	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/toolkit/server/access"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// post sends a text and returns the status and the whole answer.
-func post(ctx context.Context, url, text string, headers ...string) (int, string, error) {
+// say sends a text and returns the status and the whole answer.
+func say(ctx context.Context, url, text string, headers ...string) (int, string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat", strings.NewReader(text))
 	if err != nil {
 		return 0, "", err
@@ -52,23 +49,10 @@ func post(ctx context.Context, url, text string, headers ...string) (int, string
 	return resp.StatusCode, string(raw), err
 }
 
-// fetch returns the status and the body of a page.
-func fetch(ctx context.Context, url string) (int, string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(raw), err
-}
-
-// start serves chats with the model; flush waits until everything is learnt.
-func start(t *testing.T, chat model.ToolCallingChatModel) (url string, flush func() error) {
+// startChat serves chats with the model; flush waits until everything is learnt.
+func startChat(t *testing.T, chat model.ToolCallingChatModel) (url string, flush func() error) {
+	idle := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, idle) })
 	ctx := context.WithoutCancel(t.Context())
 	file, err := sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "memory.db"), nil)
 	require.NoError(t, err)
@@ -79,18 +63,23 @@ func start(t *testing.T, chat model.ToolCallingChatModel) (url string, flush fun
 	mem, err := middleware.New(ctx, &middleware.Config{Backend: backend})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, mem.Close(ctx)) })
-	srv := httptest.NewServer(newServer(mem, chat, http.NotFoundHandler()))
+	guard, err := access.New(&access.Config{})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.Handle("POST /chat", &chatServer{mem: mem, guard: guard, model: chat})
+	mux.Handle("/", http.NotFoundHandler())
+	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	return srv.URL, func() error { return mem.Flush(ctx) }
 }
 
 func TestUsersInParallelNeverSeeEachOthersFacts(t *testing.T) {
-	url, flush := start(t, &demomodel.Model{})
+	url, flush := startChat(t, &demomodel.Model{})
 	facts := map[string]string{"ann": "peanuts", "bob": "cats", "ann:bob": "milk", "../ann": "pollen"}
 	var group errgroup.Group
 	expect := func(user, session, said, want string) {
 		group.Go(func() error {
-			_, answer, err := post(t.Context(), url, said, "X-User", user, "X-Session", session)
+			_, answer, err := say(t.Context(), url, said, "X-User", user, "X-Session", session)
 			if err == nil && answer != want {
 				err = fmt.Errorf("%s got %q, not %q", user, answer, want)
 			}
@@ -112,7 +101,7 @@ func TestUsersInParallelNeverSeeEachOthersFacts(t *testing.T) {
 }
 
 func TestRequestsThatAreRefused(t *testing.T) {
-	url, _ := start(t, &demomodel.Model{})
+	url, _ := startChat(t, &demomodel.Model{})
 	for name, tt := range map[string]struct {
 		headers []string
 		text    string
@@ -128,7 +117,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"no text":              {[]string{"X-User", "ann"}, " ", 400},
 		"too long":             {[]string{"X-User", "ann"}, strings.Repeat("x", maxRequest+1), 400},
 	} {
-		status, out, err := post(t.Context(), url, tt.text, tt.headers...)
+		status, out, err := say(t.Context(), url, tt.text, tt.headers...)
 		require.NoError(t, err)
 		assert.Equal(t, tt.status, status, "%s: %s", name, out)
 	}
@@ -159,73 +148,46 @@ func (b *broken) Stream(context.Context, []*schema.Message, ...model.Option) (*s
 func (b *broken) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return b, nil }
 
 func TestAFailingModelIsNotExplainedToClients(t *testing.T) {
-	url, _ := start(t, &broken{})
-	status, out, err := post(t.Context(), url, "hi", "X-User", "ann")
+	url, _ := startChat(t, &broken{})
+	status, out, err := say(t.Context(), url, "hi", "X-User", "ann")
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusBadGateway, status)
 	assert.NotContains(t, out, "secret")
 
-	url, _ = start(t, &broken{first: "The answer is"})
-	_, out, err = post(t.Context(), url, "hi", "X-User", "ann")
+	url, _ = startChat(t, &broken{first: "The answer is"})
+	_, out, err = say(t.Context(), url, "hi", "X-User", "ann")
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "a part is not taken for the answer")
 	assert.Equal(t, "The answer is", out)
 }
 
 // What is said in one run of the program, the next session and the next run know.
 func TestStoppingTheServerLosesNothing(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", "")
 	db := filepath.Join(t.TempDir(), "memory.db")
 	for _, turns := range [][]string{
 		{"s1", "My bike is red.", "Noted.", "s2", "What colour is my bike?", `You told me: "My bike is red."`},
 		{"s3", "What colour is my bike?", `You told me: "My bike is red."`},
 	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		reader, writer := io.Pipe()
-		ended := make(chan error, 1)
-		go func() {
-			ended <- run(ctx, []string{"-addr", "127.0.0.1:0", "-db", db}, writer, io.Discard)
-			writer.Close()
-		}()
-		line, err := bufio.NewReader(reader).ReadString('\n')
-		require.NoError(t, err)
-		url := strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+		url, _, stop := startCommand(t, "chat", "-store", db)
 		for i := 0; i < len(turns); i += 3 {
-			status, answer, err := post(t.Context(), url, turns[i+1], "X-User", "ann", "X-Session", turns[i])
+			status, answer, err := say(t.Context(), url, turns[i+1], "X-User", "ann", "X-Session", turns[i])
 			require.NoError(t, err)
 			assert.Equal(t, http.StatusOK, status)
 			assert.Equal(t, turns[i+2], answer)
 		}
 		// What the page shows of the last answer.
-		status, notes, err := fetch(t.Context(), url+"/api/v1/notes?user_id=ann")
-		require.NoError(t, err)
+		status, notes := get(t, url+"/api/v1/notes?user_id=ann")
 		assert.Equal(t, http.StatusOK, status)
 		assert.Contains(t, notes, `"query":"What colour is my bike?"`)
 		assert.Contains(t, notes, "My bike is red.")
-		cancel() // as a signal does
-		require.NoError(t, <-ended)
+		require.NoError(t, stop()) // as a signal does
 	}
-}
-
-func TestCommandLines(t *testing.T) {
-	t.Setenv("OPENAI_API_KEY", "")
-	for _, args := range [][]string{
-		{"-db", filepath.Join(t.TempDir(), "no", "such", "memory.db")}, {"-db", filepath.Join(t.TempDir(), "memory.db"), "-addr", "nowhere:-1"},
-		{"-colour"}, {"argument"}, {"-db", ""},
-	} {
-		var stdout bytes.Buffer
-		require.Error(t, run(t.Context(), args, &stdout, io.Discard), args)
-		assert.Empty(t, stdout.String(), args)
-	}
-	var stderr bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-h"}, io.Discard, &stderr))
-	assert.Contains(t, stderr.String(), "-addr")
 }
 
 func TestServersShareARedis(t *testing.T) {
 	at := "redis://" + miniredis.RunT(t).Addr()
 	p := backends.Partition{Namespace: "n", Kind: backends.PartitionUser, ID: "ann"}
 	for i := range 2 {
-		db, err := open(t.Context(), at)
+		db, err := open(t.Context(), at, true)
 		require.NoError(t, err)
 		found, err := db.Get(t.Context(), p, "m")
 		require.NoError(t, err)
@@ -234,6 +196,6 @@ func TestServersShareARedis(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, db.Close())
 	}
-	_, err := open(t.Context(), "ftp://nowhere")
+	_, err := open(t.Context(), "ftp://nowhere", true)
 	require.Error(t, err)
 }

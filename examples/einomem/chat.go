@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,39 +17,57 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/examples/demomodel"
+	"github.com/einomem/einomem/examples/demomodel/choose"
 	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/toolkit/server/access"
 )
 
 const maxRequest = 64 << 10 // bytes
 
-// server answers POST /chat. It is safe for concurrent use, as the middleware is.
-type server struct {
-	mem  *middleware.MemoryMiddleware
-	chat model.ToolCallingChatModel
+// chatServer answers POST /chat. It is safe for concurrent use, as the middleware is.
+type chatServer struct {
+	mem   *middleware.MemoryMiddleware
+	guard *access.Guard
+	model model.ToolCallingChatModel
 }
 
-func newServer(mem *middleware.MemoryMiddleware, chat model.ToolCallingChatModel, page http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /chat", (&server{mem: mem, chat: chat}).answer)
-	mux.Handle("/", page)
-	return mux
+// chat serves an agent that remembers each of its users.
+func chat(ctx context.Context, c *call) error {
+	return c.serve(ctx, backends.Scope{}, func(s *service, stdout io.Writer) error {
+		answering, err := choose.Model(ctx, &demomodel.Model{}, &mem0.Config{}, c.Root().ErrWriter)
+		if err != nil {
+			return err
+		}
+		s.chat = &chatServer{mem: s.mem, guard: s.guard, model: answering}
+		return s.serve(ctx, stdout)
+	})
 }
 
 // identify returns the scope of a request. The header replaces an authentication: in a real
 // application take the user from a verified session or token, never from the client's own words or
-// the request's body.
-func identify(r *http.Request) (middleware.Scope, int, error) {
+// the request's body. If there are keys, the request's key has to open the user.
+func (s *chatServer) identify(r *http.Request) (scope middleware.Scope, status int, err error) {
 	users := r.Header.Values("X-User")
 	if len(users) != 1 || users[0] == "" {
-		return middleware.Scope{}, http.StatusUnauthorized, errors.New("who are you? send one X-User header")
+		return scope, http.StatusUnauthorized, errors.New("who are you? send one X-User header")
 	}
-	scope, err := middleware.Scope{UserID: users[0], SessionID: cmp.Or(r.Header.Get("X-Session"), "default")}.Normalize()
+	key, err := s.guard.Key(r)
+	if err != nil {
+		return scope, http.StatusForbidden, err
+	}
+	scope, err = key.Open(middleware.Scope{UserID: users[0], SessionID: cmp.Or(r.Header.Get("X-Session"), "default")}, access.Write)
+	if errors.Is(err, backends.ErrDenied) {
+		return scope, http.StatusForbidden, err
+	}
 	return scope, http.StatusBadRequest, err
 }
 
-// answer streams the answer to the text that the request's body holds.
-func (s *server) answer(w http.ResponseWriter, r *http.Request) {
-	scope, status, err := identify(r)
+// ServeHTTP streams the answer to the text that the request's body holds.
+func (s *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	scope, status, err := s.identify(r)
 	if err != nil {
 		http.Error(w, err.Error(), status)
 		return
@@ -76,13 +95,13 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 // turn has one turn with an agent and passes the answer on as it comes. The agent is built for the
 // request, at next to no cost: in Eino 0.7 two goroutines must not run one agent. All requests
 // share the middleware.
-func (s *server) turn(r *http.Request, scope middleware.Scope, said string, send func(piece string)) error {
+func (s *chatServer) turn(r *http.Request, scope middleware.Scope, said string, send func(piece string)) error {
 	ctx := middleware.WithScope(r.Context(), scope)
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "assistant",
 		Description: "remembers each of its users",
 		Instruction: "You are a helpful assistant. Answer in the user's language, in one or two sentences.",
-		Model:       s.mem.WrapModel(s.chat),
+		Model:       s.mem.WrapModel(s.model),
 		Middlewares: []adk.AgentMiddleware{s.mem.AgentMiddleware()},
 	})
 	if err != nil {

@@ -46,7 +46,7 @@ func compact(ctx context.Context, c *call) error {
 	if !ok {
 		return usage("compact is for files of SQLite and tables of Postgres: this store has none")
 	}
-	return c.print(map[string]any{"compacted": c.String("store")}, file.Compact(ctx))
+	return c.print(map[string]any{"compacted": c.settings.Store}, file.Compact(ctx))
 }
 
 // remove deletes a memory, or erases it with its turn.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/components/model"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/net/netutil"
 
 	"github.com/einomem/einomem/backends"
@@ -26,9 +27,6 @@ import (
 	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/pgstore"
-	"github.com/einomem/einomem/backends/store/redisstore"
-	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
@@ -45,21 +43,58 @@ const grace = 30 * time.Second
 
 // service holds all served parts, and all parts to close, in the order of opening.
 type service struct {
-	cfg     *config
+	cfg     *settings
 	log     *slog.Logger
 	guard   *access.Guard
 	store   store.Store
 	mem     *middleware.MemoryMiddleware
 	rest    *rest.Handler
 	mcp     *mcp.Server
+	notes   *rest.Notes
+	chat    http.Handler // POST /chat; nil without
 	model   string
 	ending  atomic.Bool
 	closers []func(context.Context) error
 }
 
-// open puts the parts together. scope is for MCP on standard input and output.
-func open(ctx context.Context, cfg *config, scope backends.Scope, log *slog.Logger) (_ *service, err error) {
-	s := &service{cfg: cfg, log: log, model: "none"}
+// serve serves memory over HTTP until ctx is over.
+func serve(ctx context.Context, c *call) error {
+	return c.serve(ctx, backends.Scope{}, func(s *service, stdout io.Writer) error {
+		if c.Bool("check") {
+			_, err := fmt.Fprintln(stdout, s.summary())
+			return err
+		}
+		return s.serve(ctx, stdout)
+	})
+}
+
+// serveMCP serves MCP on standard input and output, for a person or a workspace.
+func serveMCP(ctx context.Context, c *call) error {
+	scope := c.scope
+	scope.SessionID = c.String("session")
+	return c.serve(ctx, scope, func(s *service, _ io.Writer) error { return s.mcp.Run(ctx, &sdk.StdioTransport{}) })
+}
+
+// serve opens the service that the settings describe for do, and closes it.
+func (c *call) serve(ctx context.Context, scope backends.Scope, do func(s *service, stdout io.Writer) error) error {
+	if err := c.settings.mayServe(); err != nil {
+		return err
+	}
+	c.settings.AllowForget = c.settings.AllowForget || c.Bool("allow-forget")
+	if tools := c.String("tools"); tools != "" {
+		c.settings.Tools = strings.Split(tools, ",")
+	}
+	log := slog.NewJSONHandler(c.Root().ErrWriter, &slog.HandlerOptions{Level: c.settings.Log.Level})
+	s, err := newService(ctx, c.settings, scope, slog.New(requestIDs{log}))
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s, c.Root().Writer), s.close(ctx))
+}
+
+// newService puts the parts together. scope is for MCP on standard input and output.
+func newService(ctx context.Context, cfg *settings, scope backends.Scope, log *slog.Logger) (_ *service, err error) {
+	s := &service{cfg: cfg, log: log, notes: rest.NewNotes(nil), model: "none"}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(ctx))
@@ -71,15 +106,7 @@ func open(ctx context.Context, cfg *config, scope backends.Scope, log *slog.Logg
 	if s.guard, err = access.New(&access.Config{Keys: cfg.Keys, PerSecond: cfg.Limits.PerSecond, Log: log}); err != nil {
 		return nil, err
 	}
-	switch {
-	case strings.HasPrefix(cfg.Store, "postgres://"), strings.HasPrefix(cfg.Store, "postgresql://"):
-		s.store, err = pgstore.Open(ctx, cfg.Store, nil)
-	case strings.Contains(cfg.Store, "://"):
-		s.store, err = redisstore.Open(ctx, cfg.Store, nil)
-	default:
-		s.store, err = sqlitestore.Open(ctx, cfg.Store, nil)
-	}
-	if err != nil {
+	if s.store, err = open(ctx, cfg.Store, true); err != nil {
 		return nil, err
 	}
 	s.closers = append(s.closers, func(context.Context) error { return s.store.Close() })
@@ -89,8 +116,9 @@ func open(ctx context.Context, cfg *config, scope backends.Scope, log *slog.Logg
 	}
 	s.closers = append(s.closers, backend.Close)
 	s.mem, err = middleware.New(ctx, &middleware.Config{
-		Backend: backend, OnError: onError, OnLearned: onLearned,
-		Window: &window.Config{Budget: compaction.Budget{Window: 128_000}, Model: chat}, Core: &core.Config{Blocks: cfg.Core},
+		Backend: backend, OnError: onError, OnNote: s.onNote, OnLearned: s.onLearned,
+		AwaitWrite: chat == nil, // learning takes milliseconds then, and the user's next session knows it at once
+		Window:     &window.Config{Budget: compaction.Budget{Window: 128_000}, Model: chat}, Core: &core.Config{Blocks: cfg.Core},
 	})
 	if err != nil {
 		return nil, err
@@ -152,7 +180,7 @@ func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err 
 		AllowForget: s.cfg.AllowForget, OnError: onError}); err != nil {
 		return err
 	}
-	s.rest, err = rest.New(&rest.Config{Memory: s.mem, Guard: s.guard, Store: s.store, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,
+	s.rest, err = rest.New(&rest.Config{Memory: s.mem, Guard: s.guard, Store: s.store, Notes: s.notes, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,
 		MaxBody: s.cfg.Limits.Body, Timeout: s.cfg.Limits.Timeout, Log: s.log})
 	if err == nil {
 		s.closers = append(s.closers, s.rest.Close)
@@ -174,6 +202,9 @@ func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.rest)
 	mux.Handle("/mcp", s.mcp.Handler())
+	if s.chat != nil {
+		mux.Handle("POST /chat", s.chat)
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /metrics", s.metrics)

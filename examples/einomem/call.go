@@ -33,6 +33,8 @@ import (
 type call struct {
 	*cli.Command // its flags and arguments
 
+	settings *settings
+
 	scope backends.Scope      // names only the owner
 	whose *backends.Partition // nil: the whole namespace
 
@@ -50,6 +52,13 @@ type call struct {
 
 // carryOut runs a command on the store that the command line names.
 func (c command) carryOut(ctx context.Context, x *call) (err error) {
+	if x.settings, err = load(x.String("config"), x.String("listen"), x.String("store")); err != nil {
+		return err
+	}
+	if c.whose == apart {
+		x.scope = x.names()
+		return c.run(ctx, x)
+	}
 	if err := x.name(); err != nil {
 		return err
 	}
@@ -58,7 +67,7 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	} else if c.whose == all && x.whose != nil {
 		return usage("%s is about nobody in particular: leave out -user, -agent and -workspace", c.name)
 	}
-	at := x.String("store")
+	at := x.settings.Store
 	if c.name == "transfer" {
 		at = x.Args().First()
 	}
@@ -84,9 +93,14 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	return errors.Join(c.run(ctx, x), x.table.Flush(), x.out.Flush())
 }
 
+// names is the scope of the flags.
+func (c *call) names() backends.Scope {
+	return backends.Scope{Namespace: c.String("namespace"), UserID: c.String("user"), AgentID: c.String("agent"), Workspace: c.String("workspace")}
+}
+
 // name reads the owner of the memories from the flags, if they name one.
 func (c *call) name() (err error) {
-	c.scope = backends.Scope{Namespace: c.String("namespace"), UserID: c.String("user"), AgentID: c.String("agent"), Workspace: c.String("workspace")}
+	c.scope = c.names()
 	for _, kind := range []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace} {
 		if !c.IsSet(string(kind)) {
 			continue

@@ -20,8 +20,8 @@ import (
 	"github.com/einomem/einomem/toolkit/server/access"
 )
 
-// config is the file. server.yaml explains the fields, with their names in small letters.
-type config struct {
+// settings are the file's. einomem.yaml explains the fields, with their names in small letters.
+type settings struct {
 	Listen, Store string
 	AlwaysOK      bool     `yaml:"reme_always_ok"`
 	AllowForget   bool     `yaml:"mcp_allow_forget"`
@@ -40,9 +40,10 @@ type config struct {
 	Keys []access.Key
 }
 
-// load reads the file, if there is one. Flags and the environment override it.
-func load(file, listen, at string) (*config, error) {
-	c := &config{Core: []core.Block{{Name: "pinned", Description: "what is always to be kept in mind"}}}
+// load reads the file, if there is one. listen and at come from flags or the environment, and
+// override it.
+func load(file, listen, at string) (*settings, error) {
+	c := &settings{Core: []core.Block{{Name: "pinned", Description: "what is always to be kept in mind"}}}
 	if file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -57,14 +58,19 @@ func load(file, listen, at string) (*config, error) {
 	c.Listen = cmp.Or(listen, c.Listen, "127.0.0.1:8080")
 	c.Store = cmp.Or(at, c.Store, "memory.db")
 	c.Limits.Connections = cmp.Or(c.Limits.Connections, 1024)
+	return c, nil
+}
+
+// mayServe says why these settings cannot be served, if so.
+func (c *settings) mayServe() error {
 	host, _, err := net.SplitHostPort(c.Listen)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("listen: %w", err)
+		return fmt.Errorf("listen: %w", err)
 	case len(c.Keys) == 0 && host != "localhost" && !net.ParseIP(host).IsLoopback():
-		return nil, fmt.Errorf("listen: %s is reached from other machines: configure keys (server -new-key USER prints one), or listen on 127.0.0.1", c.Listen)
+		return fmt.Errorf("listen: %s is reached from other machines: configure keys (einomem key USER prints one), or listen on 127.0.0.1", c.Listen)
 	case (c.TLS.Cert == "") != (c.TLS.Key == ""):
-		return nil, errors.New("tls: cert and key belong together")
+		return errors.New("tls: cert and key belong together")
 	}
-	return c, nil
+	return nil
 }

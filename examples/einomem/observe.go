@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/toolkit/server/access"
 )
 
@@ -82,7 +83,15 @@ func gauge(name, help string) prometheus.Gauge {
 
 func onError(_ context.Context, stage string, _ error) { failures.WithLabelValues(stage).Inc() }
 
-func onLearned(_ context.Context, r *backends.AddResponse) {
+// onNote keeps a note for the page, and logs how much was shown of whom. Its text stays out of the
+// log.
+func (s *service) onNote(ctx context.Context, n hooks.Note) {
+	s.log.InfoContext(ctx, "shown", "user", n.Scope.UserID, "memories", len(n.Hits))
+	s.notes.Record(ctx, n)
+}
+
+func (s *service) onLearned(ctx context.Context, r *backends.AddResponse) {
+	s.log.InfoContext(ctx, "learnt", "items", len(r.Items))
 	for _, i := range r.Items {
 		learnt.WithLabelValues(string(i.Outcome)).Inc()
 	}
