@@ -21,6 +21,10 @@
 // them with each request. A key with one agent and an empty list of users is that agent. A
 // workspace as a whole, other people's records there, and sessions of everybody need Admin.
 //
+// Some clients name nobody, such as those of agent-memory-server. [Config.DefaultUser] and
+// [Key.DefaultUser] are the person of such a connection. It names nobody else: a request with a user
+// or an agent of its own is about that one.
+//
 // A scope that the key does not open is [backends.ErrDenied], before any look-up, so that its
 // existence stays secret. [Key.Open] decides that for each door, and a [Door] hands out the memory
 // behind it.
@@ -77,8 +81,11 @@ type Key struct {
 
 	// As is the user of the key. The key opens that user, too. Optional. Defaults to the only one
 	// of Users.
-	As    string `json:"as,omitempty" yaml:"as"`
-	Write bool   `json:"write,omitempty" yaml:"write"` // It also changes what it opens.
+	As string `json:"as,omitempty" yaml:"as"`
+	// DefaultUser is the user of a connection that names nobody, for a key of several Users. A
+	// connection through a proxy has none. Optional. It must be one of Users.
+	DefaultUser string `json:"default_user,omitempty" yaml:"default_user"`
+	Write       bool   `json:"write,omitempty" yaml:"write"` // It also changes what it opens.
 	// Admin lets the key act as the program, in all that it opens: on a whole workspace, on records
 	// of other people there, on dumps. Optional. Defaults to false.
 	Admin bool `json:"admin,omitempty" yaml:"admin"`
@@ -97,6 +104,9 @@ func Hash(secret string) string {
 // Config configures a [Guard]. [New] copies it.
 type Config struct {
 	Keys []Key // Optional. Without keys only this machine is served, and everything is open to it.
+	// DefaultUser is the user of a connection that names nobody, where there are no Keys. Optional.
+	// Without it such a connection has no memory.
+	DefaultUser string
 
 	// PerSecond is how many requests a key may make in a second, in the mean; at once it may
 	// make twice as many, and one more. Optional. Unlimited by default.
@@ -108,11 +118,12 @@ type Config struct {
 // Guard finds the key of a request. It is safe for concurrent use.
 type Guard struct {
 	cfg    Config
+	local  Key                      // of every connection while there are no keys
 	limits map[string]*rate.Limiter // by the names of keys
 }
 
 // New returns a guard. It returns backends.ErrInvalid if a key lacks a name or a hash, if two share
-// a name, or if As is an illegal user.
+// a name, if As is an illegal user, or if a DefaultUser is illegal, closed, or of no use.
 func New(cfg *Config) (*Guard, error) {
 	if cfg == nil {
 		cfg = &Config{}
@@ -124,8 +135,14 @@ func New(cfg *Config) (*Guard, error) {
 		limit = rate.Limit(g.cfg.PerSecond)
 	}
 	burst := int(2*g.cfg.PerSecond) + 1
-	if len(cfg.Keys) == 0 {
+	if g.local = local; len(cfg.Keys) == 0 {
 		g.limits[local.Name] = rate.NewLimiter(limit, burst)
+	}
+	if g.local.DefaultUser = cfg.DefaultUser; cfg.DefaultUser != "" && len(cfg.Keys) > 0 {
+		return nil, fmt.Errorf("%w: there are keys: give one of them a default user", backends.ErrInvalid)
+	}
+	if err := g.local.checkDefault(); err != nil {
+		return nil, err
 	}
 	g.cfg.Keys = slices.Clone(cfg.Keys)
 	for i := range g.cfg.Keys {
@@ -135,6 +152,9 @@ func New(cfg *Config) (*Guard, error) {
 		}
 		if _, err := (backends.Scope{UserID: k.As}).Normalize(); err != nil {
 			return nil, fmt.Errorf("key %q, as: %w", k.Name, err)
+		}
+		if err := k.checkDefault(); err != nil {
+			return nil, err
 		}
 		g.limits[k.Name] = rate.NewLimiter(limit, burst)
 		k.Hash = strings.ToLower(k.Hash)
@@ -171,12 +191,16 @@ func (g *Guard) Key(r *http.Request) (*Key, error) {
 	case g.Open() && !fromHere(r):
 		return nil, fmt.Errorf("%w: without keys only this machine is served", backends.ErrDenied)
 	case g.Open():
-		found = &local
+		found = &g.local
 	case found == nil:
 		return nil, fmt.Errorf("%w: send it as \"Authorization: Bearer …\"", ErrNoKey)
 	}
 	if !g.limits[found.Name].Allow() {
 		return nil, fmt.Errorf("%w for key %q: wait a second", ErrRate, found.Name)
+	}
+	if found.DefaultUser != "" && wasForwarded(r) {
+		unnamed := *found
+		unnamed.DefaultUser, found = "", &unnamed
 	}
 	return found, nil
 }

@@ -112,6 +112,49 @@ func TestAConnectionNamesItsScopeWithinTheKey(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrNoScope)
 }
 
+// A default person is for a connection that names nobody, and for it alone.
+func TestADefaultPersonIsForConnectionsThatNameNobody(t *testing.T) {
+	open, err := access.New(&access.Config{DefaultUser: "guest"})
+	require.NoError(t, err)
+	several, one := access.NewSecret(), access.NewSecret()
+	keyed, err := access.New(&access.Config{Keys: []access.Key{
+		{Name: "shop", Hash: access.Hash(several), Users: []string{"guest", "ann"}, DefaultUser: "guest"},
+		{Name: "bob", Hash: access.Hash(one), Users: []string{"bob"}},
+	}})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		guard   *access.Guard
+		from    string
+		headers [][2]string
+		user    string // empty: refused
+	}{
+		"this machine":           {open, "127.0.0.1:1", nil, "guest"},
+		"whoever names somebody": {open, "127.0.0.1:1", [][2]string{{access.HeaderUser, "ann"}}, "ann"},
+		"another machine":        {open, "10.0.0.7:1", nil, ""},
+		"a proxy here":           {open, "127.0.0.1:1", [][2]string{{"X-Forwarded-For", "10.0.0.7"}}, ""},
+		"a key of several":       {keyed, "10.0.0.7:1", [][2]string{{"X-API-Key", several}}, "guest"},
+		"a key that names":       {keyed, "10.0.0.7:1", [][2]string{{"X-API-Key", several}, {access.HeaderUser, "ann"}}, "ann"},
+		"a key by a proxy":       {keyed, "10.0.0.7:1", [][2]string{{"X-API-Key", several}, {"Via", "1.1 x"}}, ""},
+		"a key with its person":  {keyed, "10.0.0.7:1", [][2]string{{"X-API-Key", one}}, "bob"},
+		"no key":                 {keyed, "127.0.0.1:1", nil, ""},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
+		r.RemoteAddr = c.from
+		for _, h := range c.headers {
+			r.Header.Set(h[0], h[1])
+		}
+		k, err := c.guard.Key(r)
+		var s backends.Scope
+		if err == nil {
+			s, err = k.Scope(r.Header)
+		}
+		require.Equal(t, c.user == "", err != nil, "%s: %v", name, err)
+		if err == nil {
+			require.Equal(t, backends.Scope{Namespace: backends.DefaultNamespace, UserID: c.user, AgentID: s.AgentID}, s, name)
+		}
+	}
+}
+
 // Without keys this machine alone is served: each trace of a proxy closes it.
 func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	guard, err := access.New(nil)
@@ -178,9 +221,23 @@ func TestKeysThatCannotBe(t *testing.T) {
 		"the secret": {{Name: "a", Hash: "mem_secret"}},
 		"twice":      {{Name: "a", Hash: access.Hash("x")}, {Name: "a", Hash: access.Hash("y")}},
 		"as nobody":  {{Name: "a", Hash: access.Hash("x"), As: access.Any}},
+
+		"a default that is nobody":      {{Name: "a", Hash: access.Hash("x"), Users: []string{access.Any}, DefaultUser: access.Any}},
+		"a default that is closed":      {{Name: "a", Hash: access.Hash("x"), Users: []string{"ann", "bob"}, DefaultUser: "eve"}},
+		"a default of an agent":         {{Name: "a", Hash: access.Hash("x"), Agents: []string{"eve"}, DefaultUser: "eve"}},
+		"a default beside a person":     {{Name: "a", Hash: access.Hash("x"), Users: []string{access.Any}, As: "ann", DefaultUser: "bob"}},
+		"a default beside one's own":    {{Name: "a", Hash: access.Hash("x"), Users: []string{"ann"}, DefaultUser: "ann"}},
+		"a default that is no plain id": {{Name: "a", Hash: access.Hash("x"), Users: []string{access.Any}, DefaultUser: " ann"}},
 	} {
 		_, err := access.New(&access.Config{Keys: keys})
 		require.ErrorIs(t, err, backends.ErrInvalid, name)
+	}
+	for _, c := range []access.Config{
+		{DefaultUser: access.Any}, {DefaultUser: "a\x00"},
+		{DefaultUser: "ann", Keys: []access.Key{{Name: "a", Hash: access.Hash("x"), Users: []string{access.Any}}}},
+	} {
+		_, err := access.New(&c)
+		require.ErrorIs(t, err, backends.ErrInvalid, "%+v", c)
 	}
 }
 

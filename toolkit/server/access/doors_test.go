@@ -113,6 +113,7 @@ var tenants = func() []tenant {
 		{access.Key{Name: "nobody", Workspaces: []string{"lab", "vault"}, Write: true}, nil, names{Workspace: "lab"}, false},
 		{access.Key{Name: "admin", Users: every, Agents: every, Workspaces: every, Write: true, Admin: true}, nil, names{User: "bob", Agent: "clerk", Workspace: "lab"}, false},
 		{access.Key{Name: "operator", Namespaces: every, Users: every, Agents: every, Workspaces: every, Write: true, Admin: true}, homes, names{User: "bob"}, true},
+		{access.Key{Name: "shop", Users: []string{"bob", "lab"}, DefaultUser: "bob", Write: true}, []backends.Partition{in("default", user, "bob"), in("default", user, "lab")}, names{User: "bob"}, false},
 	}
 	for i := range all {
 		all[i].Hash = access.Hash(all[i].Name)

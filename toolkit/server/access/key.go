@@ -103,7 +103,8 @@ func (k *Key) Namespace() string {
 }
 
 // Scope returns the scope of a connection, for reading. Each part comes from its header, else from
-// the person of the key, else it is the only id that the key opens. It returns the errors of Open.
+// the person of the key, else it is the only id that the key opens. A scope that names nobody then
+// is the default user's. It returns the errors of Open.
 func (k *Key) Scope(h http.Header) (backends.Scope, error) {
 	s := backends.Scope{
 		Namespace: cmp.Or(h.Get(HeaderNamespace), only(k.Namespaces)),
@@ -113,9 +114,30 @@ func (k *Key) Scope(h http.Header) (backends.Scope, error) {
 		SessionID: h.Get(HeaderSession),
 	}
 	if s.UserID == "" && s.AgentID == "" && s.Workspace == "" {
+		s.UserID = k.DefaultUser
+	}
+	if s.UserID == "" && s.AgentID == "" && s.Workspace == "" {
 		return s, fmt.Errorf("%w: name one by the header %s, %s or %s", backends.ErrNoScope, HeaderUser, HeaderWorkspace, HeaderAgent)
 	}
 	return k.Open(s, Read)
+}
+
+// checkDefault returns ErrInvalid for a default user that is illegal, that the key does not open, or
+// that a person of the key precedes.
+func (k *Key) checkDefault() error {
+	s, err := backends.Scope{UserID: k.DefaultUser}.Normalize()
+	switch {
+	case k.DefaultUser == "":
+		return nil
+	case err == nil && s.UserID != k.DefaultUser, err == nil && !opens(k.Users, k.DefaultUser):
+		err = fmt.Errorf("%w: it is none of the key's users", backends.ErrInvalid)
+	case err == nil && cmp.Or(k.As, only(k.Users)) != "":
+		err = fmt.Errorf("%w: the key has a person of its own", backends.ErrInvalid)
+	}
+	if err != nil {
+		return fmt.Errorf("key %q, default user: %w", k.Name, err)
+	}
+	return nil
 }
 
 func denied(why string) error { return fmt.Errorf("%w: %s", backends.ErrDenied, why) }
