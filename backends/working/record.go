@@ -4,6 +4,7 @@
 package working
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -236,6 +237,9 @@ type Turn struct {
 	// appended twice, because messages are identified by ID and index.
 	ID    string
 	First int // the index in the turn of Messages[0]
+	// IDs are ids of Messages that are unique in the session, "" for the default: ID and the index.
+	// Optional.
+	IDs []string
 	// Messages are in order. The log leaves out system messages, memory notes, empty messages,
 	// and messages over 16 MiB; it reports the latter to OnError. Private messages become
 	// placeholders.
@@ -292,7 +296,11 @@ func (m *Memory) entriesOf(ctx context.Context, t *Turn) (*entries, error) {
 		if _, err := json.Marshal(msg); err != nil {
 			return nil, fmt.Errorf("turn %q: message %d: %w: %w", e.turn, i, backends.ErrInvalid, err)
 		}
-		entry := e.entry(e.turn+"-"+strconv.Itoa(t.First+i), msg)
+		id := e.turn + "-" + strconv.Itoa(t.First+i)
+		if i < len(t.IDs) {
+			id = cmp.Or(t.IDs[i], id)
+		}
+		entry := e.entry(id, msg)
 		entry.Tokens = einox.Tokens(msg, text.Tokens)
 		e.tokens += entry.Tokens
 		e.log = append(e.log, entry)

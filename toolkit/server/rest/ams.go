@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +27,7 @@ var ofAMS = &family{tag: "agent-memory-server", fail: detailed}
 
 type (
 	amsRecord struct {
+		ID         string    `json:"id,omitempty"`
 		Text       *string   `json:"text,omitempty"`
 		MemoryType string    `json:"memory_type,omitempty"` // semantic, episodic or message
 		Topics     []string  `json:"topics,omitempty"`
@@ -38,24 +41,22 @@ type (
 		Memories []amsRecord `json:"memories"`
 	}
 	amsPatch struct {
-		memoryID
-		amsRecord // its text, topics and entities; the rest stays as it is
+		Of        string `json:"-" path:"id"`
+		amsRecord        // its text, topics and entities; the rest stays as it is
 	}
-	amsOne struct {
-		Eq string `json:"eq"`
-	}
+	amsOne    map[string]any // eq alone
 	amsSearch struct {
 		scopeQuery
 		Text      string         `json:"text,omitempty"`
-		UserID    amsOne         `json:"user_id,omitzero"`
-		Namespace amsOne         `json:"namespace,omitzero"`
+		UserID    amsOne         `json:"user_id,omitempty"`
+		Namespace amsOne         `json:"namespace,omitempty"`
 		SessionID map[string]any `json:"session_id,omitempty"`
 		Topics    map[string]any `json:"topics,omitempty"`
 		Entities  map[string]any `json:"entities,omitempty"`
 		Created   map[string]any `json:"created_at,omitempty"`
 		Accessed  map[string]any `json:"last_accessed,omitempty"`
 		EventDate map[string]any `json:"event_date,omitempty"`
-		Type      amsOne         `json:"memory_type,omitzero"`
+		Type      map[string]any `json:"memory_type,omitempty"`
 		Distance  *float64       `json:"distance_threshold,omitempty"`
 		Limit     int            `json:"limit,omitempty"`
 		Offset    int            `json:"offset,omitempty"`
@@ -83,46 +84,138 @@ func (h *Handler) amsRoutes() {
 // amsKinds are our kinds for their types.
 var amsKinds = map[string]any{"semantic": backends.KindFact, "episodic": backends.KindEpisode, "message": backends.KindEpisode}
 
+// metaIDs is the key of the metadata that holds the ids that clients gave a memory, the newest last.
+const (
+	metaIDs = "client_ids"
+	mostIDs = 8
+)
+
 func (c *call) amsCreate(in *amsCreate) (object, error) {
 	if len(in.Memories) == 0 {
 		return nil, &missingError{Fields: []string{"memories"}}
 	}
-	return object{"status": "ok"}, c.amsStore(in.Memories, backends.Scope{})
+	_, err := c.amsStore(in.Memories, backends.Scope{})
+	return object{"status": "ok"}, err
 }
 
-// amsStore stores records one by one, each in its own scope, else in the given one. Each is on the
-// audit log, because they may be of several people.
-func (c *call) amsStore(records []amsRecord, of backends.Scope) error {
+// amsStore stores records one by one, each in its own scope, else in the given one, and returns
+// their encoded ids. Each is on the audit log, because they may be of several people.
+func (c *call) amsStore(records []amsRecord, of backends.Scope) (ids []string, err error) {
 	for i := range records {
-		err := c.amsStoreOne(&records[i], of)
+		id, err := c.amsStoreOne(&records[i], of)
 		c.cfg.Guard.Audit(c, c.key, c.route.pattern+" (one of several)", c.scope, err)
 		if err != nil {
-			return fmt.Errorf("memory %d of %d: %w", i+1, len(records), err)
+			return ids, fmt.Errorf("memory %d of %d: %w", i+1, len(records), err)
+		}
+		if id != "" {
+			ids = append(ids, c.idOf(id))
 		}
 	}
-	return nil
+	return ids, nil
 }
 
-func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) error {
+// amsStoreOne stores a record, and returns its plain id.
+func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) (string, error) {
 	s, err := c.whose(backends.Scope{Namespace: r.Namespace, UserID: r.UserID, SessionID: r.SessionID}.Or(of), access.Write)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if r.Text == nil || strings.TrimSpace(*r.Text) == "" {
-		return &missingError{Fields: []string{"text"}}
+		return "", &missingError{Fields: []string{"text"}}
 	}
 	kind, ok := amsKinds[cmp.Or(r.MemoryType, "semantic")].(backends.Kind)
 	if !ok {
-		return fmt.Errorf("%w: memory_type is semantic, episodic or message", backends.ErrInvalid)
+		return "", fmt.Errorf("%w: memory_type is semantic, episodic or message", backends.ErrInvalid)
+	}
+	known, err := c.amsKnown(s, r.ID)
+	if err != nil {
+		return "", err
+	}
+	if known != nil && known.Kind == kind {
+		return known.ID, c.amsReplace(s, known, r)
+	}
+	about := r.metadata()
+	if r.ID != "" && c.Manager != nil {
+		about[metaIDs] = []any{r.ID}
 	}
 	added, err := c.Backend().Add(c, &backends.AddRequest{
-		Scope: s, Verbatim: true, Kind: kind, Metadata: r.metadata(), Author: c.key.Name,
+		Scope: s, Verbatim: true, Kind: kind, Metadata: about, Author: c.key.Name,
 		Messages: []backends.Message{{Message: schema.UserMessage(*r.Text), Time: r.EventDate}},
 	})
-	if err == nil && len(added.Items) > 0 {
-		err = added.Items[0].Err
+	if err != nil || len(added.Items) == 0 {
+		return "", err
 	}
+	it := &added.Items[0]
+	if err = it.Err; err == nil && it.Outcome == backends.OutcomeUnchanged {
+		err = c.amsReplace(s, &it.Memory, r) // it has one more id
+	}
+	if err == nil && known != nil { // it is of another kind now
+		err = c.Manager.Delete(c, &backends.DeleteRequest{Scope: s, ID: known.ID})
+	}
+	return it.Memory.ID, err
+}
+
+// amsKnown returns the memory of a scope that a client gave an id, or nil.
+func (c *call) amsKnown(s backends.Scope, id string) (*backends.Memory, error) {
+	if id == "" || c.Manager == nil {
+		return nil, nil
+	}
+	of := backends.Eq("metadata."+metaIDs, id)
+	page, err := c.Manager.List(c, &backends.ListRequest{Scope: s, Filter: &of, Limit: 1})
+	if err != nil || len(page.Memories) == 0 {
+		return nil, err
+	}
+	return &page.Memories[0], nil
+}
+
+// amsReplace makes a memory say what a record says, under its id too.
+func (c *call) amsReplace(s backends.Scope, m *backends.Memory, r *amsRecord) error {
+	about := r.metadata()
+	ids, _ := m.Metadata[metaIDs].([]any)
+	if r.ID != "" && !slices.Contains(ids, any(r.ID)) {
+		ids = append(slices.Clone(ids), r.ID)
+		about[metaIDs] = ids[max(len(ids)-mostIDs, 0):]
+	}
+	for key, v := range about {
+		if old, ok := m.Metadata[key]; ok && fmt.Sprint(old) == fmt.Sprint(v) {
+			delete(about, key)
+		}
+	}
+	if c.Manager == nil || m.Text == *r.Text && len(about) == 0 {
+		return nil
+	}
+	_, err := c.Manager.Update(c, &backends.UpdateRequest{Scope: s, ID: m.ID, Text: r.Text, Metadata: about})
 	return err
+}
+
+// amsID returns the encoded id for a client's id of a memory of the connection's person. It returns
+// any other id as it is.
+func (c *call) amsID(id string) (string, error) {
+	if _, _, ok := decodeID(id); ok {
+		return id, nil
+	}
+	s, err := c.whose(backends.Scope{}, access.Read)
+	if err != nil {
+		return id, nil // nobody has such an id
+	}
+	m, err := c.amsKnown(s, id)
+	if err != nil || m == nil {
+		return id, err
+	}
+	return c.idOf(m.ID), nil
+}
+
+// amsShown returns the id of a memory of c.scope for its client.
+func (c *call) amsShown(m *backends.Memory) string {
+	p, _ := c.scope.Speaker()
+	of, err := c.key.Scope(c.r.Header)
+	if ids, _ := m.Metadata[metaIDs].([]any); err == nil && len(ids) > 0 {
+		of.Namespace, of.Workspace = c.namespace(), ""
+		if mine, err := of.Speaker(); err == nil && mine == p {
+			return fmt.Sprint(ids[len(ids)-1])
+		}
+	}
+	return encodeID(p, m.ID)
 }
 
 // metadata returns the fields of a record beside its text, to store or to change.
@@ -138,12 +231,23 @@ func (r *amsRecord) metadata() map[string]any {
 }
 
 func (c *call) amsGet(in *memoryID) (object, error) {
-	m, err := c.memory(in.ID)
+	id, err := c.amsID(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.memory(id)
 	return c.amsMemory(m), err
 }
 
 func (c *call) amsPatch(in *amsPatch) (object, error) {
-	m, err := c.update(in.ID, &backends.UpdateRequest{Text: in.Text, Metadata: in.metadata()})
+	if in.MemoryType != "" || !in.EventDate.IsZero() {
+		return nil, fmt.Errorf("%w: a memory keeps its memory_type and event_date: delete it and store another", backends.ErrInvalid)
+	}
+	id, err := c.amsID(in.Of)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.update(id, &backends.UpdateRequest{Text: in.Text, Metadata: in.metadata()})
 	return c.amsMemory(m), err
 }
 
@@ -153,7 +257,10 @@ func (c *call) amsDelete(in *amsIDs) (object, error) {
 	}
 	deleted := 0
 	for _, id := range c.r.URL.Query()["memory_ids"] {
-		err := c.deleteMemory(id)
+		id, err := c.amsID(id)
+		if err == nil {
+			err = c.deleteMemory(id)
+		}
 		if err != nil && !errors.Is(err, backends.ErrNotFound) {
 			return nil, err
 		}
@@ -165,7 +272,12 @@ func (c *call) amsDelete(in *amsIDs) (object, error) {
 }
 
 func (c *call) amsSearch(in *amsSearch) (object, error) {
-	s, err := c.whose(backends.Scope{UserID: cmp.Or(in.UserID.Eq, in.Scope.UserID), Namespace: in.Namespace.Eq}, access.Read)
+	user, err := in.UserID.eq("user_id")
+	namespace, other := in.Namespace.eq("namespace")
+	if err = cmp.Or(err, other); err != nil {
+		return nil, err
+	}
+	s, err := c.whose(backends.Scope{UserID: cmp.Or(user, in.Scope.UserID), Namespace: namespace}, access.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -197,21 +309,62 @@ func (c *call) amsSearch(in *amsSearch) (object, error) {
 // amsOps translates the operators that have other names there.
 var amsOps = map[string]string{"any": "in", "in_": "in", "none": "nin", "not_in": "nin", "not_eq": "ne"}
 
+// eq returns the one value of a condition that names an owner. A search has one owner.
+func (f amsOne) eq(field string) (string, error) {
+	maps.DeleteFunc(f, func(_ string, v any) bool { return v == nil })
+	s, ok := f["eq"].(string)
+	if len(f) > 1 || len(f) == 1 && !ok {
+		return "", fmt.Errorf("%w: %s takes eq with one id, and nothing else", backends.ErrInvalid, field)
+	}
+	return s, nil
+}
+
 // filter returns the conditions of a search, apart from the owner of the memories.
 func (in *amsSearch) filter() (*backends.Filter, error) {
 	var all []backends.Filter
-	if in.Type.Eq != "" {
-		all = append(all, backends.Eq("kind", amsKinds[in.Type.Eq]))
-	}
 	for field, f := range map[string]map[string]any{
-		"session_id": in.SessionID, "metadata.topics": in.Topics, "entity": in.Entities,
-		"created": in.Created, "observed": in.EventDate, "": in.Accessed, // not stored: an error
+		"session_id": in.SessionID, "metadata.topics": in.Topics, "entity": in.Entities, "kind": in.Type,
+		"created": in.Created, "observed": in.EventDate, "updated": in.Accessed, // what we answer as last_accessed
 	} {
 		for op, v := range f {
-			all = append(all, backends.Filter{Op: cmp.Or(amsOps[op], op), Field: field, Value: v})
+			if field == "kind" {
+				var err error
+				if v, err = kindsOf(v); err != nil {
+					return nil, err
+				}
+			}
+			of, list := v.([]any)
+			if op != "all" || !list {
+				all = append(all, backends.Filter{Op: cmp.Or(amsOps[op], op), Field: field, Value: v})
+				continue
+			}
+			for _, one := range of {
+				all = append(all, backends.Eq(field, one))
+			}
 		}
 	}
 	return allOf(all)
+}
+
+// kindsOf returns our kind for a type, or ours for a list of them.
+func kindsOf(v any) (any, error) {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	kinds := make([]any, len(list))
+	for i := range list {
+		name, _ := list[i].(string)
+		kind, known := amsKinds[name].(backends.Kind)
+		if !known {
+			return nil, fmt.Errorf("%w: memory_type is semantic, episodic or message", backends.ErrInvalid)
+		}
+		kinds[i] = string(kind)
+	}
+	if !ok {
+		return kinds[0], nil
+	}
+	return kinds, nil
 }
 
 // amsMemory returns a memory of c.scope in the form of agent-memory-server.
@@ -226,7 +379,7 @@ func (c *call) amsMemory(m *backends.Memory) object {
 	}
 	topics, _ := m.Metadata["topics"].([]any)
 	return object{
-		"id": c.idOf(m.ID), "text": m.Text, "memory_type": kind, "memory_hash": nil,
+		"id": c.amsShown(m), "text": m.Text, "memory_type": kind, "memory_hash": nil,
 		"user_id": orNull(m.Scope.UserID), "session_id": orNull(m.Scope.SessionID), "namespace": c.scope.Namespace,
 		"topics": orEmpty(topics), "entities": orEmpty(m.Entities()), "event_date": happened,
 		"created_at": m.Created, "updated_at": m.Updated, "persisted_at": m.Created,

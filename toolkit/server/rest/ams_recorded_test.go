@@ -32,13 +32,12 @@ type recorded struct {
 
 // amsOrder is the order in which the recorded requests make sense.
 var amsOrder = []string{"health", "working_memory_put", "long_term_memory_create", "long_term_memory_search_semantic", "long_term_memory_search_keyword", "long_term_memory_search_hybrid",
-	"long_term_memory_search_filters", "long_term_memory_get", "long_term_memory_patch", "working_memory_put_memories", "working_memory_get", "working_memory_get_unknown", "working_memory_list",
+	"long_term_memory_search_filters", "long_term_memory_get", "long_term_memory_patch", "working_memory_get", "working_memory_put_memories", "working_memory_get_unknown", "working_memory_list",
 	"memory_prompt", "memory_prompt_no_session", "long_term_memory_forget_dry", "long_term_memory_forget_body", "long_term_memory_delete", "working_memory_delete", "summary_views_create", "summary_views_list"}
 
 // amsDifferences are the differences that are meant, by recording and place.
 var amsDifferences = map[string]string{
 	"long_term_memory_search_hybrid status": "theirs failed: a Redis without hybrid search",
-	"working_memory_put_memories status":    "data and a time to live of a session are refused, and not dropped",
 	"summary_views_create status":           "not offered",
 	"long_term_memory_forget_dry status":    "not offered: backends.Retention has more, and their client never runs a real one",
 	"long_term_memory_forget_body status":   "the same",

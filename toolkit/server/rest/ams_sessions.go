@@ -5,6 +5,7 @@ package rest
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ import (
 
 type (
 	amsMessage struct {
+		ID      string    `json:"id,omitempty"`
 		Role    string    `json:"role"`
 		Content string    `json:"content"`
 		Created time.Time `json:"created_at,omitzero"`
@@ -34,6 +36,7 @@ type (
 		Data      map[string]any `json:"data,omitempty"`
 		Context   string         `json:"context,omitempty"`
 		TTL       int            `json:"ttl_seconds,omitempty"`
+		Seen      time.Time      `json:"last_accessed,omitzero" jsonschema:"when the client read the session that it puts: newer messages stay"`
 		Offset    int            `json:"-" query:"offset"` // of a list
 		Limit     int            `json:"-" query:"limit"`  // likewise
 	}
@@ -44,17 +47,33 @@ type (
 	}
 )
 
-// amsLog is the log of a session: its state, without an ID before its first message, and the newest
-// messages with a text.
+// amsBlob is the name of the blob with what a client keeps beside the messages of a session.
+const amsBlob = "agent-memory-server"
+
+// amsKept is that blob.
+type amsKept struct {
+	Data     map[string]any    `json:"data,omitempty"`
+	Context  string            `json:"context,omitempty"`
+	TTL      int               `json:"ttl_seconds,omitempty"`
+	Order    []string          `json:"order,omitempty"`    // the ids of entries, as the client put its messages
+	Renamed  map[string]string `json:"renamed,omitempty"`  // the client's ids of entries with another one
+	Memories []string          `json:"memories,omitempty"` // the ids of memories that were put with the session: see encodeID
+}
+
+// amsLog is the log of a session: its state, without an ID before its first put, the newest
+// messages with a text in the client's order, and what is kept beside them.
 type amsLog struct {
 	scope backends.Scope
 	messagesResponse
+	kept amsKept
+	used map[string]bool // the ids of all entries, also of erased ones
 }
 
-// amsSessions are the endpoints of the log of a session. Logs grow at the end only: a put appends
-// the messages that follow the log, and earlier messages stay until the session is deleted. System
-// messages are left out. Memories of a session are stored as long-term ones. Data, a time to live,
-// and a context other than the summary of the log are refused.
+// amsSessions are the endpoints of the log of a session. A put replaces the session. Messages that
+// it leaves out are erased, unless they came after its last_accessed: another client wrote them, and
+// this one has yet to see them. A message that is erased before it was learnt from is never learnt
+// from. System messages are left out. Memories of a session are stored as long-term ones, and stay
+// there.
 func (h *Handler) amsSessions() {
 	if h.cfg.Store == nil || h.cfg.Memory.Working() == nil {
 		return
@@ -62,8 +81,8 @@ func (h *Handler) amsSessions() {
 	read, write := traits{}, traits{mode: access.Write}
 	const base = "/v1/working-memory/"
 	add(h, ofAMS, "GET "+base+"{$}", "The sessions of a user.", read, (*call).amsList)
-	add(h, ofAMS, "GET "+base+"{session}", "The messages of a session.", read, (*call).amsRead)
-	add(h, ofAMS, "PUT "+base+"{session}", "Append the messages that a session does not hold yet.", write, (*call).amsPut)
+	add(h, ofAMS, "GET "+base+"{session}", "A session: its messages, memories, data and context.", read, (*call).amsRead)
+	add(h, ofAMS, "PUT "+base+"{session}", "Replace a session.", write, (*call).amsPut)
 	add(h, ofAMS, "DELETE "+base+"{session}", "Delete a session.", write, (*call).amsDrop)
 	add(h, ofAMS, "POST /v1/memory/prompt", "The messages of a session and the memories of its user.", read, (*call).amsPrompt)
 }
@@ -102,7 +121,7 @@ func (c *call) amsRead(in *amsSession) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return log.answer(), nil
+	return c.amsAnswer(log)
 }
 
 func (c *call) amsDrop(in *amsSession) (object, error) {
@@ -124,20 +143,45 @@ func (c *call) amsLog(in *amsSession, m access.Mode) (*amsLog, error) {
 	if err != nil {
 		return nil, err
 	}
+	log := &amsLog{scope: of.Scope, used: map[string]bool{}}
 	found, err := c.messages(&rangeQuery{scopeQuery: of, Limit: 10_000, Last: true})
 	if errors.Is(err, backends.ErrNotFound) {
 		now := c.cfg.Clock()
-		return &amsLog{of.Scope, messagesResponse{Session: session{Created: now, Updated: now}}}, nil
+		log.Session.Created, log.Session.Updated = now, now
+		return log, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	found.Messages = slices.DeleteFunc(found.Messages, func(e store.Entry) bool { return einox.Text(e.Message.Message) == "" })
-	return &amsLog{of.Scope, *found}, nil
+	p, _ := of.Scope.Speaker()
+	blob, err := c.Store.GetBlob(c, p, of.Scope.SessionID, amsBlob)
+	if err == nil {
+		err = json.Unmarshal(blob, &log.kept)
+	}
+	if err != nil && !errors.Is(err, backends.ErrNotFound) {
+		return nil, err
+	}
+	log.messagesResponse = *found
+	log.Messages = slices.DeleteFunc(log.Messages, func(e store.Entry) bool {
+		log.used[e.ID] = true
+		return einox.Text(e.Message.Message) == ""
+	})
+	place := map[string]int{} // in the client's order; what it has yet to see follows
+	for i, id := range log.kept.Order {
+		place[id] = i - len(log.kept.Order)
+	}
+	slices.SortStableFunc(log.Messages, func(a, b store.Entry) int { return place[a.ID] - place[b.ID] })
+	return log, nil
 }
 
-// answer returns the session in the form of agent-memory-server.
-func (l *amsLog) answer() object {
+// context is what the client said of earlier messages, else the summary of the log.
+func (l *amsLog) context() string { return cmp.Or(l.kept.Context, l.Session.Summary) }
+
+// idOf returns the client's id of an entry.
+func (l *amsLog) idOf(e *store.Entry) string { return cmp.Or(l.kept.Renamed[e.ID], e.ID) }
+
+// amsAnswer returns the session in the form of agent-memory-server.
+func (c *call) amsAnswer(l *amsLog) (object, error) {
 	messages := []object{}
 	for i := range l.Messages {
 		e, learnt := &l.Messages[i], "f"
@@ -145,79 +189,235 @@ func (l *amsLog) answer() object {
 			learnt = "t"
 		}
 		messages = append(messages, object{
-			"id": e.ID, "role": e.Role, "content": einox.Text(e.Message.Message), "created_at": e.Time,
+			"id": l.idOf(e), "role": e.Role, "content": einox.Text(e.Message.Message), "created_at": e.Time,
 			"persisted_at": nil, "discrete_memory_extracted": learnt,
 		})
 	}
+	memories := []object{}
+	for _, id := range l.kept.Memories {
+		m, err := c.memory(id)
+		if err == nil {
+			memories = append(memories, c.amsMemory(m))
+		} else if !errors.Is(err, backends.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if l.kept.Data == nil {
+		l.kept.Data = object{}
+	}
+	var ttl *int
+	if l.kept.TTL > 0 {
+		ttl = &l.kept.TTL
+	}
 	return object{
 		"session_id": l.scope.SessionID, "user_id": orNull(l.scope.UserID), "namespace": l.scope.Namespace,
-		"messages": messages, "memories": []object{}, "data": object{}, "context": orNull(l.Session.Summary), "tokens": l.Session.Tokens,
-		"created_at": l.Session.Created, "updated_at": l.Session.Updated, "last_accessed": l.Session.Updated, "ttl_seconds": nil,
+		"messages": messages, "memories": memories, "data": l.kept.Data, "context": orNull(l.context()), "tokens": l.Session.Tokens,
+		"created_at": l.Session.Created, "updated_at": l.Session.Updated, "last_accessed": c.cfg.Clock(), "ttl_seconds": ttl,
 		"long_term_memory_strategy":     object{"strategy": "discrete", "config": object{}},
 		"context_percentage_total_used": nil, "context_percentage_until_summarization": nil,
-	}
+	}, nil
 }
 
 func (c *call) amsPut(in *amsSession) (object, error) {
+	if in.TTL < 0 {
+		return nil, fmt.Errorf("%w: ttl_seconds is negative", backends.ErrInvalid)
+	}
 	log, err := c.amsLog(in, access.Write)
 	if err != nil {
 		return nil, err
 	}
-	if len(in.Data) > 0 || in.TTL != 0 || in.Context != "" && in.Context != log.Session.Summary {
-		return nil, fmt.Errorf("%w: this server keeps no data, time to live and context of a client's own with a session", backends.ErrInvalid)
-	}
-	if err := c.amsStore(in.Memories, log.scope); err != nil {
+	p, _ := log.scope.Speaker()
+	if c.Context, err = store.Begin(c.Context, c.Store, p); err != nil {
 		return nil, err
 	}
-	for _, t := range log.turns(in.Messages) {
-		if err := c.Working().Append(c, t); err != nil {
-			return nil, err
-		}
+	put, err := c.amsMerge(log, in)
+	if err == nil {
+		put.kept.Memories, err = c.amsStore(in.Memories, log.scope)
+	}
+	if err == nil {
+		put.kept.Context, err = c.redacted(in.Context)
+	}
+	if err == nil {
+		put.kept.Data = in.Data
+		_, err = c.redact(in.Data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := put.write(c, p, log); err != nil {
+		return nil, err
 	}
 	if log, err = c.amsLog(in, access.Write); err != nil {
 		return nil, err
 	}
-	return log.answer(), nil
+	return c.amsAnswer(log)
 }
 
-// turns divides the messages that follow the log into turns; a user's message begins each. The
-// first messages continue the open turn of the log.
-func (l *amsLog) turns(messages []amsMessage) (out []*working.Turn) {
-	messages = slices.DeleteFunc(messages, func(m amsMessage) bool { // as the log does
-		return m.Role == string(schema.System) || einox.Text(m.message()) == ""
-	})
-	var t *working.Turn
-	if n := len(l.Messages); n > 0 && !l.Messages[n-1].Done {
-		last := &l.Messages[n-1]
-		t = &working.Turn{Scope: l.scope, ID: last.Turn, First: int(last.Seq)} // above every index in the turn
+// write replaces the session of a log by what was put. Repeating it is harmless.
+func (put *amsUpdate) write(c *call, p backends.Partition, log *amsLog) error {
+	id := log.scope.SessionID
+	for _, t := range put.turns {
+		if err := c.Working().Append(c, t); err != nil {
+			return err
+		}
 	}
-	for _, m := range messages[l.known(messages):] {
+	if _, err := c.Store.Append(c, p, id, &store.Append{Scope: log.scope}); err != nil { // it may be without messages
+		return err
+	}
+	if len(put.gone) > 0 {
+		if _, err := c.Store.EraseMessages(c, p, id, put.gone...); err != nil {
+			return err
+		}
+	}
+	blob, err := json.Marshal(put.kept)
+	if err == nil {
+		err = c.Store.PutBlob(c, p, id, amsBlob, blob)
+	}
+	if err != nil || put.kept.TTL == log.kept.TTL && put.kept.TTL == 0 {
+		return err
+	}
+	var ends time.Time // never
+	if ttl := time.Duration(put.kept.TTL) * time.Second; ttl > 0 {
+		ends = c.cfg.Clock().Add(ttl)
+	}
+	_, err = c.Store.Update(c, p, &store.SessionUpdate{Session: id, Expires: &ends})
+	return err
+}
+
+// amsUpdate is what a put changes in a session.
+type amsUpdate struct {
+	turns []*working.Turn // to append
+	gone  []int64         // to erase
+	kept  amsKept
+}
+
+// amsMerge compares the messages of a put with the log. A message is known by its id and its text,
+// and by its role and its text if it has no id.
+func (c *call) amsMerge(log *amsLog, in *amsSession) (*amsUpdate, error) {
+	put := &amsUpdate{kept: amsKept{TTL: in.TTL, Renamed: map[string]string{}}}
+	newest, known, at := in.Seen, map[string]bool{}, log.index()
+	var t *working.Turn
+	if n := len(log.Messages); n > 0 {
+		last := slices.MaxFunc(log.Messages, func(a, b store.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
+		if !last.Done {
+			t = &working.Turn{Scope: log.scope, ID: last.Turn, First: int(last.Seq)} // above every index in the turn
+		}
+	}
+	for _, m := range in.Messages {
+		said := einox.Text(m.message())
+		if m.Role == string(schema.System) || said == "" { // as the log does
+			continue
+		}
+		stored, err := c.admitted(m.message())
+		if err != nil {
+			return nil, err
+		}
+		if e := at.take(m.ID, stored); e != nil {
+			known[e.ID] = true
+			put.keep(e.ID, m.ID)
+			if e.Time.After(newest) && !in.Seen.IsZero() {
+				newest = e.Time
+			}
+			continue
+		}
 		if t == nil || m.Role == string(schema.User) {
-			t = &working.Turn{Scope: l.scope, Time: m.Created}
+			t = &working.Turn{Scope: log.scope, Time: m.Created}
 		}
 		if len(t.Messages) == 0 {
-			out = append(out, t)
+			put.turns = append(put.turns, t)
 		}
-		t.Messages = append(t.Messages, m.message())
-		t.Done = m.Role == string(schema.Assistant)
+		id := cmp.Or(m.ID, backends.NewID())
+		for n := 2; log.used[id]; n++ { // it was changed
+			id = fmt.Sprint(m.ID, "~", n)
+		}
+		log.used[id] = true
+		put.keep(id, m.ID)
+		t.Messages, t.IDs, t.Done = append(t.Messages, m.message()), append(t.IDs, id), m.Role == string(schema.Assistant)
 	}
-	return out
+	for i := range log.Messages {
+		if e := &log.Messages[i]; !known[e.ID] && (in.Seen.IsZero() || !e.Time.After(newest)) {
+			put.gone = append(put.gone, e.Seq)
+		}
+	}
+	return put, nil
+}
+
+// amsIndex finds the entries of a log by id, role and text, and by role and text.
+type amsIndex map[[3]string][]*store.Entry
+
+func (l *amsLog) index() amsIndex {
+	at := amsIndex{}
+	for i := range l.Messages {
+		e := &l.Messages[i]
+		for _, id := range []string{l.idOf(e), ""} {
+			key := [3]string{id, string(e.Role), einox.Text(e.Message.Message)}
+			at[key] = append(at[key], e)
+		}
+	}
+	return at
+}
+
+// take returns the first entry of a message, and takes it out. It returns nil for a message that is
+// new or changed.
+func (at amsIndex) take(id string, m *schema.Message) *store.Entry {
+	key := [3]string{id, string(m.Role), einox.Text(m)}
+	if len(at[key]) == 0 {
+		return nil
+	}
+	e := at[key][0]
+	at[key] = at[key][1:]
+	return e
+}
+
+// keep notes the next message of a put: the id of its entry, and the client's.
+func (put *amsUpdate) keep(id, named string) {
+	put.kept.Order = append(put.kept.Order, id)
+	if named != "" && named != id {
+		put.kept.Renamed[id] = named
+	}
 }
 
 func (m *amsMessage) message() *schema.Message {
 	return &schema.Message{Role: schema.RoleType(m.Role), Content: m.Content}
 }
 
-// known returns how many messages the end of the log holds already: the most possible.
-func (l *amsLog) known(messages []amsMessage) int {
-	same := func(e store.Entry, m amsMessage) bool {
-		return m.Role == string(e.Role) && einox.Text(m.message()) == einox.Text(e.Message.Message)
+// admitted returns a message as the log stores it.
+func (c *call) admitted(m *schema.Message) (*schema.Message, error) {
+	e := store.Entry{Message: backends.Message{Message: m}}
+	err := c.Working().Admit(c, &e)
+	return e.Message.Message, err
+}
+
+// redacted returns a text as the log stores it.
+func (c *call) redacted(text string) (string, error) {
+	m, err := c.admitted(schema.UserMessage(text))
+	if err != nil {
+		return "", err
 	}
-	n := min(len(l.Messages), len(messages))
-	for n > 0 && !slices.EqualFunc(l.Messages[len(l.Messages)-n:], messages[:n], same) {
-		n--
+	return m.Content, nil
+}
+
+// redact redacts the texts in a value of JSON, but for the names in it.
+func (c *call) redact(v any) (any, error) {
+	var errs error
+	put := func(old any) any {
+		redacted, err := c.redact(old)
+		errs = errors.Join(errs, err)
+		return redacted
 	}
-	return n
+	switch v := v.(type) {
+	case string:
+		return c.redacted(v)
+	case []any:
+		for i := range v {
+			v[i] = put(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = put(v[name])
+		}
+	}
+	return v, errs
 }
 
 // amsPrompt always searches for a user: by default the session's.
@@ -235,8 +435,8 @@ func (c *call) amsPrompt(in *amsPrompt) (object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if log.Session.Summary != "" {
-			say("system", "## Summary of what was said before\n"+log.Session.Summary)
+		if before := log.context(); before != "" {
+			say("system", "## Summary of what was said before\n"+before)
 		}
 		for _, e := range log.Messages {
 			role := "assistant" // also of a tool's result
@@ -245,8 +445,8 @@ func (c *call) amsPrompt(in *amsPrompt) (object, error) {
 			}
 			say(role, einox.Text(e.Message.Message))
 		}
-		if in.Search != nil && in.Search.UserID.Eq == "" {
-			in.Search.UserID.Eq, in.Search.Namespace.Eq = log.scope.UserID, log.scope.Namespace
+		if in.Search != nil && len(in.Search.UserID) == 0 {
+			in.Search.UserID, in.Search.Namespace = amsOne{"eq": log.scope.UserID}, amsOne{"eq": log.scope.Namespace}
 		}
 	}
 	var memories []object

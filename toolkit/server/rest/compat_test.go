@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -277,7 +278,7 @@ func TestThePromptNeverSearchesWithoutAUser(t *testing.T) {
 	}
 }
 
-func TestASessionIsAppendedToAndNotRewritten(t *testing.T) {
+func TestAPutReplacesASession(t *testing.T) {
 	s := newServer(t, nil, nil)
 	put := func(messages ...string) []string {
 		t.Helper()
@@ -288,11 +289,7 @@ func TestASessionIsAppendedToAndNotRewritten(t *testing.T) {
 		}
 		status, out := s.call("", "PUT", "/v1/working-memory/s1", map[string]any{"user_id": "ann", "messages": in})
 		require.Equal(t, http.StatusOK, status, out)
-		got := []string{}
-		for _, m := range out["messages"].([]any) {
-			got = append(got, m.(map[string]any)["content"].(string))
-		}
-		return got
+		return contents(out)
 	}
 	require.Equal(t, []string{}, put())
 	require.Equal(t, []string{"a"}, put("a"))
@@ -300,12 +297,7 @@ func TestASessionIsAppendedToAndNotRewritten(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, put("a", "<think>hm</think>b"), "as the log has it")
 	require.Equal(t, []string{"a", "b"}, put("a", "b"))
 	require.Equal(t, []string{"a", "b", "c", "d"}, put("a", "b", "c", "d"))
-	require.Equal(t, []string{"a", "b", "c", "d", "e"}, put("c ", "\nd", "e"), "the end of the conversation alone")
-	require.Equal(t, []string{"a", "b", "c", "d", "e"}, put())
-	for _, refused := range []string{`{"user_id":"ann","data":{"k":1}}`, `{"user_id":"ann","ttl_seconds":60}`, `{"user_id":"ann","context":"earlier"}`} {
-		status, out := s.ask("", "PUT", "/v1/working-memory/s1", refused)
-		require.Equal(t, http.StatusBadRequest, status, out)
-	}
+	require.Equal(t, []string{"a", "b", "c", "d", "e"}, put("a", "b", "c ", "\nd", "e"))
 
 	entries, err := s.store.Read(t.Context(), backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}, "s1", store.Range{})
 	require.NoError(t, err)
@@ -313,6 +305,148 @@ func TestASessionIsAppendedToAndNotRewritten(t *testing.T) {
 	require.NotEqual(t, entries[1].Turn, entries[2].Turn)
 	require.True(t, entries[1].Done)
 	require.False(t, entries[4].Done)
+
+	require.Equal(t, []string{"c", "d", "e"}, put("c", "d", "e"), "the end alone")
+	require.Equal(t, []string{"e", "d", "c"}, put("e", "d", "c"), "in the client's order")
+	require.Equal(t, []string{"a"}, put("a"), "what was erased is new")
+	require.Equal(t, []string{}, put())
+	_, out := s.call("", "GET", "/v1/working-memory/?user_id=ann", nil)
+	require.Equal(t, []any{"s1"}, out["sessions"], "it is empty, and there")
+}
+
+func contents(session map[string]any) []string {
+	got := []string{}
+	for _, m := range session["messages"].([]any) {
+		got = append(got, m.(map[string]any)["content"].(string))
+	}
+	return got
+}
+
+// What a client keeps with a session is there again, and goes with the session.
+func TestASessionKeepsWhatItsClientPut(t *testing.T) {
+	s := newServer(t, nil, nil)
+	put := func(fields map[string]any) map[string]any {
+		t.Helper()
+		fields["user_id"] = "ann"
+		status, out := s.call("", "PUT", "/v1/working-memory/s1", fields)
+		require.Equal(t, http.StatusOK, status, out)
+		status, read := s.call("", "GET", "/v1/working-memory/s1?user_id=ann", nil)
+		require.Equal(t, http.StatusOK, status, read)
+		require.Equal(t, without(out, "last_accessed"), without(read, "last_accessed"))
+		return read
+	}
+	message := func(id, text string) map[string]any {
+		return map[string]any{"id": id, "role": "user", "content": text}
+	}
+	tea := map[string]any{"id": "tea", "text": "Ann drinks tea.", "topics": []any{"drinks"}}
+	before := time.Now()
+	out := put(map[string]any{"data": map[string]any{"k": 1, "deep": []any{map[string]any{"mail": "x"}}}, "context": "earlier", "ttl_seconds": 3600,
+		"messages": []any{message("m1", "one"), message("m2", "two")}, "memories": []any{tea}})
+	require.Equal(t, map[string]any{"k": 1.0, "deep": []any{map[string]any{"mail": "x"}}}, out["data"])
+	require.Equal(t, []any{"earlier", 3600.0}, []any{out["context"], out["ttl_seconds"]})
+	require.Equal(t, "Ann drinks tea.", out["memories"].([]any)[0].(map[string]any)["text"])
+	ids := func(out map[string]any) (all []any) {
+		for _, m := range out["messages"].([]any) {
+			all = append(all, m.(map[string]any)["id"])
+		}
+		return all
+	}
+	require.Equal(t, []any{"m1", "m2"}, ids(out))
+	ann := backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}
+	state, err := s.store.Session(t.Context(), ann, "s1")
+	require.NoError(t, err)
+	require.WithinRange(t, state.Expires, before.Add(time.Hour-time.Second), time.Now().Add(time.Hour+time.Second))
+
+	out = put(map[string]any{"messages": []any{message("m1", "ONE"), message("m2", "two")}, "memories": []any{tea}})
+	require.Equal(t, []string{"ONE", "two"}, contents(out), "the client changed a message")
+	require.Equal(t, []any{"m1", "m2"}, ids(out), "which has its id")
+	require.Equal(t, []any{map[string]any{}, nil, nil}, []any{out["data"], out["context"], out["ttl_seconds"]}, "all of it was replaced")
+	state, err = s.store.Session(t.Context(), ann, "s1")
+	require.NoError(t, err)
+	require.Zero(t, state.Expires)
+	out = put(map[string]any{"messages": []any{message("m1", "ONE"), message("m2", "two"), message("m3", "three")}})
+	require.Equal(t, []any{"m1", "m2", "m3"}, ids(out))
+	require.Empty(t, out["memories"])
+	_, found := s.call("", "POST", "/v1/long-term-memory/search", map[string]any{"text": "tea", "user_id": map[string]any{"eq": "ann"}})
+	require.Len(t, found["memories"], 1, "a memory is stored once, and stays")
+
+	status, out := s.call("", "PUT", "/v1/working-memory/s1", map[string]any{"user_id": "ann", "ttl_seconds": -1})
+	require.Equal(t, http.StatusBadRequest, status, out)
+	status, out = s.call("", "DELETE", "/v1/working-memory/s1?user_id=ann", nil)
+	require.Equal(t, http.StatusOK, status, out)
+	out = put(map[string]any{})
+	require.Equal(t, []any{map[string]any{}, nil}, []any{out["data"], out["context"]}, "a new session")
+}
+
+// Two clients that append at the same time have read the same session, and lose nothing.
+func TestAPutLeavesWhatItsClientHasYetToSee(t *testing.T) {
+	s := newServer(t, nil, nil)
+	message := func(text string, at time.Time) map[string]any {
+		return map[string]any{"id": text, "role": "user", "content": text, "created_at": at}
+	}
+	put := func(seen any, messages ...any) map[string]any {
+		t.Helper()
+		status, out := s.call("", "PUT", "/v1/working-memory/s1", map[string]any{"user_id": "ann", "messages": messages, "last_accessed": seen})
+		require.Equal(t, http.StatusOK, status, out)
+		return out
+	}
+	old := message("first", time.Now().Add(-time.Minute))
+	read := put(nil, old)
+	at, err := time.Parse(time.RFC3339Nano, read["last_accessed"].(string))
+	require.NoError(t, err)
+	put(read["last_accessed"], old, message("of one", at.Add(time.Millisecond)))
+	require.Equal(t, []string{"first", "of another", "of one"}, contents(put(read["last_accessed"], old, message("of another", at.Add(time.Millisecond)))))
+	require.Equal(t, []string{"of one"}, contents(put(at.Add(time.Second), message("of one", at.Add(time.Millisecond)))), "it has seen them")
+}
+
+// The ids that clients give memories are theirs for the connection's person, and for nobody else.
+func TestMemoriesKeepTheIDsOfTheirClient(t *testing.T) {
+	s := newServer(t, nil, func(c *Config) {
+		var err error
+		c.Guard, err = access.New(&access.Config{DefaultUser: "guest", Log: c.Log})
+		require.NoError(t, err)
+	})
+	create := func(records ...any) {
+		t.Helper()
+		status, out := s.call("", "POST", "/v1/long-term-memory/", map[string]any{"memories": records})
+		require.Equal(t, http.StatusOK, status, out)
+	}
+	get := func(id string, header ...string) (int, map[string]any) {
+		return s.call("", "GET", "/v1/long-term-memory/"+id, nil, header...)
+	}
+	create(map[string]any{"id": "home", "text": "Ann lives in Hangzhou.", "topics": []any{"city"}}, map[string]any{"id": "home", "text": "Bob lives in Rome.", "user_id": "bob"})
+	_, out := get("home")
+	require.Equal(t, []any{"home", "Ann lives in Hangzhou.", "guest"}, []any{out["id"], out["text"], out["user_id"]})
+	_, out = get("home", access.HeaderUser, "bob")
+	require.Equal(t, []any{"home", "Bob lives in Rome."}, []any{out["id"], out["text"]})
+	_, found := s.call("", "POST", "/v1/long-term-memory/search", map[string]any{"text": "Rome", "user_id": map[string]any{"eq": "bob"}})
+	other := found["memories"].([]any)[0].(map[string]any)["id"].(string)
+	require.NotEqual(t, "home", other, "the guest's id of that name is another one")
+	_, out = get(other)
+	require.Equal(t, "Bob lives in Rome.", out["text"])
+
+	create(map[string]any{"id": "home", "text": "Ann lives in Suzhou.", "topics": []any{"lake"}})
+	_, out = get("home")
+	require.Equal(t, []any{"Ann lives in Suzhou.", []any{"lake"}}, []any{out["text"], out["topics"]}, "a record with its id replaces it")
+	create(map[string]any{"id": "again", "text": "Ann lives in Suzhou.", "topics": []any{"lake"}})
+	for _, id := range []string{"home", "again"} {
+		_, out = get(id)
+		require.Equal(t, "again", out["id"], "one memory, two ids")
+	}
+	create(map[string]any{"id": "again", "text": "Ann came to Suzhou.", "memory_type": "episodic"})
+	_, out = get("again")
+	require.Equal(t, "episodic", out["memory_type"])
+	status, _ := get("home")
+	require.Equal(t, http.StatusNotFound, status)
+
+	status, out = s.call("", "PATCH", "/v1/long-term-memory/again", map[string]any{"text": "Ann came to Suzhou in May."})
+	require.Equal(t, []any{200, "Ann came to Suzhou in May."}, []any{status, out["text"]})
+	status, _ = s.call("", "PATCH", "/v1/long-term-memory/again", map[string]any{"memory_type": "semantic"})
+	require.Equal(t, http.StatusBadRequest, status)
+	_, out = s.call("", "DELETE", "/v1/long-term-memory?memory_ids=again&memory_ids=none", nil)
+	require.Equal(t, "ok, deleted 1 memories", out["status"])
+	status, _ = get("again")
+	require.Equal(t, http.StatusNotFound, status)
 }
 
 func TestOddRequestsOfTheirsAreRefusedOrBounded(t *testing.T) {
@@ -347,7 +481,7 @@ func TestOddRequestsOfTheirsAreRefusedOrBounded(t *testing.T) {
 		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"memory_type":{"eq":"other"}}`, 400},
 		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"topics":{"startswith":"a"}}`, 400},
 		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"created_at":{"gte":"2024-05-01T00:00:00"}}`, 400}, // of which zone?
-		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"last_accessed":{"gte":"2024-05-01T00:00:00Z"}}`, 400},
+		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"last_accessed":{"gte":"2024-05-01T00:00:00Z"}}`, 200},
 	} {
 		status, out := s.ask("", r.method, r.path, r.body)
 		require.Equal(t, r.status, status, "%s %s %s %v", r.method, r.path, r.body, out)
