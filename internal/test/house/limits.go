@@ -15,14 +15,14 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 49_460, 36_000},
-	{"lines linked by middleware", 13_645, 14_500},
-	{"lines linked by the README's program", 27_025, 21_500},
+	{"product lines", 49_795, 36_000},
+	{"lines linked by middleware", 13_648, 14_500},
+	{"lines linked by the README's program", 27_026, 21_500},
 	{"public packages", 28, 25},
 	{"exported names", 865, 620},
 	{"public packages of nested modules", 7, 7},
 	{"exported names of nested modules", 105, 105},
-	{"settings", 308, 200},
+	{"settings", 309, 200},
 	{"configs", 32, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
