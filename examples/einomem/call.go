@@ -4,68 +4,79 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
-	"text/tabwriter"
-	"time"
-	"unicode"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v3"
-	"golang.org/x/term"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
-	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/pgstore"
-	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/internal/note"
+)
+
+// command is a command of the program.
+type command struct {
+	name, args, usage string // an argument in brackets is optional
+	whose             whom
+	effect            effect
+	run               func(context.Context, *call) error
+	flags             []cli.Flag
+}
+
+// whom says whether a command takes one user, agent or workspace.
+type whom int
+
+const (
+	all     whom = iota // the namespace alone
+	anyone              // the namespace, or a named one
+	someone             // a named one
+	apart               // the command opens by itself what it needs
+)
+
+// effect is what a command does to the store. Without -yes nothing but an addition or an edit does
+// anything.
+type effect int
+
+const (
+	reads  effect = iota // or it adds, or edits the memory that it names
+	asks                 // without -yes the command lists by itself what it would do
+	copies               // without -yes it runs on a copy in memory
 )
 
 // call is one run of a command.
 type call struct {
 	*cli.Command // its flags and arguments
+	output
 
 	settings *settings
-
-	scope backends.Scope      // names only the owner
-	whose *backends.Partition // nil: the whole namespace
+	scope    backends.Scope      // names only the owner
+	whose    *backends.Partition // nil: the whole namespace
 
 	db     store.Store
 	ranker *recall.Ranker // finds memories of all kinds, by words
-	reme   *reme.Backend  // has their histories, and ReMe's libraries
+	*parts
 
 	traces  map[string]int // of verify, by their places
 	outside []string       // of the receipt of verify
-
-	out   *bufio.Writer // keeps the error of a write until the flush
-	table *tabwriter.Writer
-	rows  int // of the table
 }
 
 // carryOut runs a command on the store that the command line names.
 func (c command) carryOut(ctx context.Context, x *call) (err error) {
-	if x.settings, err = load(x.String("config"), x.String("listen"), x.String("store")); err != nil {
+	if x.settings, err = load(x.String("config"), x.String("listen"), x.String("store"), x.String("key-file")); err != nil {
 		return err
 	}
+	x.output.begin(x.Command, (c.effect == asks || c.effect == copies) && !x.Bool("yes"))
+	defer func() { err = errors.Join(err, x.output.end(err)) }()
 	if c.whose == apart {
 		x.scope = x.names()
 		return c.run(ctx, x)
 	}
-	if err := x.name(); err != nil {
+	if err := x.name(c); err != nil {
 		return err
-	}
-	if c.whose == someone && x.whose == nil {
-		return usage("%s: name one by -user, -agent or -workspace", c.name)
-	} else if c.whose == all && x.whose != nil {
-		return usage("%s is about nobody in particular: leave out -user, -agent and -workspace", c.name)
 	}
 	at := x.settings.Store
 	if c.name == "transfer" {
@@ -76,21 +87,30 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 			return err
 		}
 	}
-	if x.db, err = open(ctx, at, c.name == "import" || c.name == "load"); err != nil {
+	if x.db, err = open(ctx, at, c.name == "import" || c.name == "load" || c.name == "add"); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.db.Close()) }()
+	if c.effect == copies && x.dry {
+		if err = x.copy(ctx, c); err != nil {
+			return err
+		}
+	}
 	if x.ranker, err = recall.New(ctx, &recall.Config{Records: x.db}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.ranker.Close()) }()
-	if x.reme, err = reme.New(ctx, &reme.Config{Store: x.db}); err != nil {
+	if x.settings.Retention != nil {
+		x.settings.Retention.Every = -1 // a command sweeps nothing by the way
+	}
+	if x.parts, err = x.settings.parts(ctx, x.db); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, x.reme.Close(ctx)) }()
-	x.out = bufio.NewWriter(x.Root().Writer)
-	x.table = tabwriter.NewWriter(x.out, 0, 0, 2, ' ', 0)
-	return errors.Join(c.run(ctx, x), x.table.Flush(), x.out.Flush())
+	defer func() { err = errors.Join(err, x.parts.Close(ctx)) }()
+	if err = c.run(ctx, x); err == nil && x.whose != nil && !x.printed {
+		fmt.Fprintf(x.err, "nothing was found of %s: einomem list shows whom the store knows\n", where(*x.whose))
+	}
+	return err
 }
 
 // names is the scope of the flags.
@@ -98,8 +118,8 @@ func (c *call) names() backends.Scope {
 	return backends.Scope{Namespace: c.String("namespace"), UserID: c.String("user"), AgentID: c.String("agent"), Workspace: c.String("workspace")}
 }
 
-// name reads the owner of the memories from the flags, if they name one.
-func (c *call) name() (err error) {
+// name reads the owner of the memories from the flags, if they name one as the command wants.
+func (c *call) name(of command) (err error) {
 	c.scope = c.names()
 	for _, kind := range []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace} {
 		if !c.IsSet(string(kind)) {
@@ -114,24 +134,59 @@ func (c *call) name() (err error) {
 		}
 		c.whose = &p
 	}
+	if of.whose == someone && c.whose == nil {
+		return usage("%s: name one by -user, -agent or -workspace; einomem list shows all", of.name)
+	} else if of.whose == all && c.whose != nil {
+		return usage("%s is about nobody in particular: leave out -user, -agent and -workspace", of.name)
+	}
 	return nil
 }
 
-// open opens a store. A missing file is an error, unless create is set.
-func open(ctx context.Context, at string, create bool) (store.Store, error) {
-	switch scheme, _, isURL := strings.Cut(at, "://"); {
-	case isURL && isPostgres(scheme):
-		return pgstore.Open(ctx, at, nil)
-	case isURL:
-		return redisstore.Open(ctx, at, nil)
+// copy replaces the store by a copy in memory of the partitions that the command line names.
+func (c *call) copy(ctx context.Context, of command) error {
+	var named []backends.Partition
+	if c.whose != nil {
+		named = append(named, *c.whose)
 	}
-	if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) && !create {
-		return nil, fmt.Errorf("there is no memory file %q: -store names another, or a server as redis://host:6379 or postgres://host/database", at)
+	for i, argument := range strings.Fields(of.args) {
+		if argument == "WORKSPACE" || argument == "FROM" || argument == "TO" {
+			named = append(named, backends.Partition{Namespace: c.String("namespace"), Kind: backends.PartitionWorkspace, ID: c.Args().Get(i)})
+		}
 	}
-	return sqlitestore.Open(ctx, at, nil)
+	scratch, err := sqlitestore.Open(ctx, sqlitestore.Memory, nil)
+	for _, p := range named {
+		if err == nil {
+			_, err = store.Transfer(ctx, c.db, scratch, p)
+		}
+	}
+	if scratch != nil {
+		err = errors.Join(err, c.db.Close())
+		c.db = scratch
+	}
+	return err
 }
 
-func isPostgres(scheme string) bool { return scheme == "postgres" || scheme == "postgresql" }
+// id returns the whole id of the memory that the first argument names. It may be the end of an id,
+// as notes show it.
+func (c *call) id(ctx context.Context) (string, error) {
+	shown, found := c.Args().First(), []string{}
+	if records, err := c.db.Get(ctx, *c.whose, shown); err != nil || len(records) > 0 || !note.IsShort(shown) {
+		return shown, err
+	}
+	memories, err := c.ranker.All(ctx, *c.whose)
+	for _, m := range memories {
+		if note.Shows(shown, m.ID) {
+			found = append(found, m.ID)
+		}
+	}
+	switch {
+	case err != nil || len(found) == 0: // a deleted memory still has its history
+		return shown, err
+	case len(found) > 1:
+		return "", fmt.Errorf("memory %s of %s: %w: several ids end so: %s", shown, where(*c.whose), backends.ErrInvalid, strings.Join(found, ", "))
+	}
+	return found[0], nil
+}
 
 // kinds returns the requested kinds; an empty list means all.
 func (c *call) kinds() (out []backends.Kind) {
@@ -141,18 +196,22 @@ func (c *call) kinds() (out []backends.Kind) {
 	return out
 }
 
+// partitions returns the named partition, else all of the namespace.
+func (c *call) partitions(ctx context.Context) (out []backends.Partition, err error) {
+	if c.whose != nil {
+		return []backends.Partition{*c.whose}, nil
+	}
+	err = store.Each(func(page store.Page) (*store.PartitionPage, error) {
+		return c.db.Partitions(ctx, c.String("namespace"), page)
+	}, func(p backends.Partition) error { out = append(out, p); return nil })
+	return out, err
+}
+
 // each calls do for the named partition, else for all of the namespace.
 func (c *call) each(ctx context.Context, do func(backends.Partition) error) error {
-	all := []backends.Partition{}
-	if c.whose != nil {
-		all = append(all, *c.whose)
-	}
-	for page, more := (store.Page{Limit: 1000}), c.whose == nil; more; more = page.Cursor != "" {
-		found, err := c.db.Partitions(ctx, c.String("namespace"), page)
-		if err != nil {
-			return err
-		}
-		all, page.Cursor = append(all, found.Partitions...), found.Next
+	all, err := c.partitions(ctx)
+	if err != nil {
+		return err
 	}
 	bar := c.bar(len(all))
 	defer func() { _ = bar.Exit() }()
@@ -164,49 +223,3 @@ func (c *call) each(ctx context.Context, do func(backends.Partition) error) erro
 	}
 	return nil
 }
-
-// bar shows the progress of long work on a terminal; total is -1 if unknown.
-func (c *call) bar(total int) *progressbar.ProgressBar {
-	f, ok := c.Root().ErrWriter.(*os.File)
-	return progressbar.NewOptions(total, progressbar.OptionSetWriter(c.Root().ErrWriter), progressbar.OptionSetDescription(c.Name),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSetVisibility(ok && term.IsTerminal(int(f.Fd()))))
-}
-
-// print prints one value as JSON.
-func (c *call) print(value any, err error) error {
-	if err != nil {
-		return err
-	}
-	e := json.NewEncoder(c.out)
-	if e.SetEscapeHTML(false); !c.Bool("json") {
-		e.SetIndent("", "  ")
-	}
-	return e.Encode(value)
-}
-
-// row prints a line of a table: the value for JSON, else the cells, below the heads.
-func (c *call) row(heads string, value any, cells ...any) {
-	if c.Bool("json") {
-		_ = c.print(value, nil) // out keeps the error
-		return
-	}
-	if c.rows++; c.rows == 1 {
-		fmt.Fprintln(c.table, strings.ReplaceAll(heads, " ", "\t"))
-	}
-	texts := make([]string, len(cells))
-	for i, cell := range cells {
-		if t, ok := cell.(time.Time); ok {
-			cell = t.UTC().Format(time.RFC3339)
-		}
-		texts[i] = line(fmt.Sprint(cell))
-	}
-	fmt.Fprintln(c.table, strings.Join(texts, "\t"))
-}
-
-// line is a text on one line, free of characters that a terminal would carry out.
-func line(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-}
-
-// where is a partition in a table.
-func where(p backends.Partition) string { return string(p.Kind) + " " + p.ID }

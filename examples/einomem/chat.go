@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -34,16 +35,72 @@ type chatServer struct {
 	model model.ToolCallingChatModel
 }
 
-// chat serves an agent that remembers each of its users.
+// chat talks to an agent that remembers its user: in the terminal, or with -listen over HTTP to many.
 func chat(ctx context.Context, c *call) error {
-	return c.serve(ctx, backends.Scope{}, func(s *service, stdout io.Writer) error {
-		answering, err := choose.Model(ctx, &demomodel.Model{}, &mem0.Config{}, c.Root().ErrWriter)
+	serving := c.String("listen") != ""
+	if !serving {
+		c.settings.Log.Level = max(c.settings.Log.Level, slog.LevelWarn)
+	}
+	return c.serve(ctx, backends.Scope{}, func(s *service) error {
+		answering, err := choose.Model(ctx, &demomodel.Model{}, &mem0.Config{}, c.err)
 		if err != nil {
 			return err
 		}
-		s.chat = &chatServer{mem: s.mem, guard: s.guard, model: answering}
-		return s.serve(ctx, stdout)
+		a := &chatServer{mem: s.mem, guard: s.guard, model: answering}
+		if serving {
+			s.chat = a
+			return s.serve(ctx, c)
+		}
+		if c.Bool("notes") {
+			s.shows = c.err
+		}
+		return c.talk(ctx, a)
 	})
+}
+
+// talk takes turns of one user, in a new session, until the input or ctx ends.
+func (c *call) talk(ctx context.Context, a *chatServer) error {
+	c.scope.UserID, c.scope.SessionID = cmp.Or(c.scope.UserID, "me"), backends.NewID()
+	scope, err := c.scope.Normalize()
+	if err != nil {
+		return usage("chat: %v", err)
+	}
+	out := c.Root().Writer
+	answer := func(said string) error {
+		err := a.turn(ctx, scope, said, func(piece string) { _, _ = io.WriteString(out, piece) })
+		fmt.Fprintln(out)
+		return err
+	}
+	if said := c.String("say"); said != "" {
+		return answer(said)
+	}
+	lines := make(chan string)
+	go func() { // a read from a terminal blocks: this ends one line after ctx, or with the process
+		defer close(lines)
+		for in := bufio.NewScanner(c.Root().Reader); in.Scan() && ctx.Err() == nil; {
+			select {
+			case lines <- strings.TrimSpace(in.Text()):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	for {
+		fmt.Fprintf(c.err, "%s> ", scope.UserID)
+		select {
+		case <-ctx.Done():
+			return nil
+		case said, more := <-lines:
+			if !more {
+				return nil
+			}
+			if said == "" {
+				continue
+			}
+			if err := answer(said); err != nil {
+				fmt.Fprintf(c.err, "error: %s\n", demomodel.ErrorText(err))
+			}
+		}
+	}
 }
 
 // identify returns the scope of a request. The header replaces an authentication: in a real
@@ -78,7 +135,7 @@ func (s *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	started := false
-	err = s.turn(r, scope, string(said), func(piece string) {
+	err = s.turn(r.Context(), scope, string(said), func(piece string) {
 		started = true
 		_, _ = io.WriteString(w, piece) // a client that has gone ends the request's context
 		_ = http.NewResponseController(w).Flush()
@@ -95,8 +152,8 @@ func (s *chatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // turn has one turn with an agent and passes the answer on as it comes. The agent is built for the
 // request, at next to no cost: in Eino 0.7 two goroutines must not run one agent. All requests
 // share the middleware.
-func (s *chatServer) turn(r *http.Request, scope middleware.Scope, said string, send func(piece string)) error {
-	ctx := middleware.WithScope(r.Context(), scope)
+func (s *chatServer) turn(ctx context.Context, scope middleware.Scope, said string, send func(piece string)) error {
+	ctx = middleware.WithScope(ctx, scope)
 	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name:        "assistant",
 		Description: "remembers each of its users",

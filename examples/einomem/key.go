@@ -32,6 +32,10 @@ func newKey(_ context.Context, c *call) error {
 	if c.Bool("admin") {
 		opens = everything
 	}
-	_, err := fmt.Fprintf(c.Root().Writer, "secret: %s\n\nkeys:\n  - name: %q\n    hash: %s\n"+opens, secret, name, access.Hash(secret), name)
+	entry := fmt.Sprintf("keys:\n  - name: %q\n    hash: %s\n"+opens, name, access.Hash(secret), name)
+	if c.json {
+		return c.print(map[string]string{"secret": secret, "settings": entry}, nil)
+	}
+	_, err := fmt.Fprintf(c.out, "secret: %s\n\n%s", secret, entry)
 	return err
 }

@@ -31,6 +31,7 @@ type holding struct {
 	Sessions int   `json:"sessions"`
 	Messages int64 `json:"messages"`
 	Unlearnt int64 `json:"unlearnt"` // messages that are still to be learnt
+	Failed   int   `json:"failed"`   // stretches of messages that could not be learnt from: see retry
 }
 
 // stats counts the data of each owner.
@@ -51,10 +52,10 @@ func stats(ctx context.Context, c *call) error {
 			return err
 		}
 		for _, s := range sessions {
-			h.Messages, h.Unlearnt = h.Messages+s.LastSeq, h.Unlearnt+s.LastSeq-s.Watermark
+			h.Messages, h.Unlearnt, h.Failed = h.Messages+s.LastSeq, h.Unlearnt+s.LastSeq-s.Watermark, h.Failed+len(s.Failures)
 		}
 		h.Ended, h.Sessions = len(memories)-h.Hold, len(sessions)
-		c.row("WHOSE HOLD ENDED SESSIONS MESSAGES UNLEARNT", h, where(p), h.Hold, h.Ended, h.Sessions, h.Messages, h.Unlearnt)
+		c.row("WHOSE HOLD ENDED SESSIONS MESSAGES UNLEARNT FAILED", h, where(p), h.Hold, h.Ended, h.Sessions, h.Messages, h.Unlearnt, h.Failed)
 		return nil
 	})
 }
@@ -96,15 +97,10 @@ func list(ctx context.Context, c *call) error {
 
 // sessions returns the sessions of a partition.
 func (c *call) sessions(ctx context.Context, p backends.Partition) (all []store.Session, err error) {
-	for page := (store.Page{Limit: 1000}); ; {
-		found, err := c.db.List(ctx, store.SessionQuery{Partition: &p, Page: page})
-		if err != nil {
-			return all, err
-		}
-		if all, page.Cursor = append(all, found.Sessions...), found.Next; found.Next == "" {
-			return all, nil
-		}
-	}
+	err = store.Each(func(page store.Page) (*store.SessionPage, error) {
+		return c.db.List(ctx, store.SessionQuery{Partition: &p, Page: page})
+	}, func(s store.Session) error { all = append(all, s); return nil })
+	return all, err
 }
 
 // messages returns the log of a session.
@@ -119,12 +115,21 @@ func (c *call) messages(ctx context.Context, p backends.Partition, session strin
 
 // show prints a memory, also an expired one.
 func show(ctx context.Context, c *call) error {
-	id := c.Args().First()
+	id, err := c.id(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := c.memory(ctx, id)
+	return c.print(m, err)
+}
+
+// memory returns the memory of an id.
+func (c *call) memory(ctx context.Context, id string) (*backends.Memory, error) {
 	found, err := c.db.Get(ctx, *c.whose, id)
 	for _, r := range found {
-		return c.print(&r.Memory, nil)
+		return &r.Memory, nil
 	}
-	return cmp.Or(err, fmt.Errorf("memory %s of %s: %w: list -all shows all ids", id, where(*c.whose), backends.ErrNotFound))
+	return &backends.Memory{}, cmp.Or(err, fmt.Errorf("memory %s of %s: %w: list -all shows all ids", id, where(*c.whose), backends.ErrNotFound))
 }
 
 // search prints the memories that answer a query.
@@ -143,7 +148,11 @@ func search(ctx context.Context, c *call) error {
 
 // history prints the events of a memory, of its predecessors and of its successors.
 func history(ctx context.Context, c *call) error {
-	events, err := c.reme.History(ctx, &backends.HistoryRequest{Scope: c.scope, ID: c.Args().First()})
+	id, err := c.id(ctx)
+	if err != nil {
+		return err
+	}
+	events, err := c.work.History(ctx, &backends.HistoryRequest{Scope: c.scope, ID: id})
 	for _, e := range events {
 		c.row("TIME ID EVENT BY TEXT", e, e.Time, e.MemoryID, e.Type, e.Actor, short(cmp.Or(e.New, e.Old)))
 	}

@@ -16,8 +16,9 @@
 // # Serving
 //
 //	serve             REST, MCP and a page for people; -check only reads the settings and the store
+//	health            asks the server whether it is ready
 //	mcp               MCP on standard input and output, for -user or -workspace
-//	chat              the same as serve, and an agent that remembers each of its users
+//	chat              talks to an agent that remembers -user; with -listen serves it to many
 //	key NAME          a new secret, and its key for the file: of the user NAME, or with -admin of all
 //
 // With no file "serve" serves only this machine, without keys. It answers at
@@ -32,7 +33,8 @@
 // On SIGTERM /readyz fails, the server completes running requests, ends jobs, learns from the log,
 // and closes the store: 30 seconds at most.
 //
-// "chat" answers each user, whom the scope of a request alone decides, as a stream of plain text:
+// "chat -listen localhost:8080" answers each user at /chat, beside all that serve has. The scope of
+// a request alone decides whose memory it has. The answer is a stream of plain text:
 //
 //	curl localhost:8080/chat -H 'X-User: ann' -d 'I am allergic to peanuts.'
 //	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
@@ -40,59 +42,76 @@
 //
 // # Operating
 //
-// The flags -user, -agent or -workspace, in a -namespace, name the owner of the memories.
+// The flags -user, -agent or -workspace, in a -namespace, name the owner of the memories. An ID may
+// be the end of one, as notes show it.
 //
 //	stats             counts of each owner's data
 //	list              users, agents and workspaces; for one of them the memories, its
 //	                  -sessions, or the messages of a -session
 //	show ID           a memory with all its fields
-//	search QUERY      the memories that answer a query, best first
+//	search QUERY      the memories that answer a query by words, best first
 //	history ID        the events of a memory, and of its predecessors
 //	audit             duplicates, empty memories, and facts that lack a source
+//	add TEXT          adds a fact by hand
+//	edit ID [TEXT]    gives a memory another text, or makes it -standing or -delicate
 //	delete ID         deletes a memory; with -erase also its history, and its turn
+//	undo ID           takes back a plan of reflect, or the last edit of a memory; without ID what
+//	                  a -session, its -message or a -source taught
 //	forget            erases a user, agent or workspace; of a user also a -session, a
 //	                  -message, or messages between -from and -to; -receipt FILE
 //	                  keeps the receipt
 //	verify            traces of somebody who was forgotten: in the bytes of the store,
 //	                  its "-wal" and every -folder; -receipt FILE, -marker TEXT
-//	compact           gives the unused room of an SQLite file or of Postgres back
 //	export FILE       writes all data of an owner, a JSON object a line, into a new file
 //	import FILE       reads the output of export, into any store
-//	reflect           what tidying would do with the memories of one: -yes does it, -plan FILE
-//	                  carries out a plan that -json printed, -undo PLAN takes it back. It
-//	                  calls a model if OPENAI_API_KEY is set
-//	retain            erases memories beyond a rule, such as -older-than 90 days;
-//	                  -dry-run lists them
+//	reflect           tidies the memories of one by a plan; -plan FILE carries out one that -json
+//	                  printed. It calls a model if OPENAI_API_KEY is set
+//	retain            erases memories beyond a rule, such as -older-than 90 days
+//	retry             learns from what could not be learnt from
+//	reembed           gives all memories vectors of the embedder of the environment
 //	check             reads everything, and prints damaged and missing parts
 //	reindex           rebuilds the derived data of a Redis server
+//	compact           gives the unused room of an SQLite file or of Postgres back
 //	transfer FROM TO  copies a namespace, or one partition of it, to another store
 //	library ...       ReMe's libraries: load, dump, copy; forget -workspace erases one
+//	version           the version; also -version
+//	completion SHELL  completion for bash, zsh, fish and PowerShell
 //
-// Flags stand before or after the command; "einomem forget -help" lists them.
-// Commands that erase ask for -yes. Answers are tables, or one JSON object; with -json all are
-// JSON, one object a line. The exit code is 1 for a failure, and 2 for a wrong command line. Lines
-// before an error are printed all the same. Progress appears on a terminal alone.
+// add and edit change the store at once. All other commands that change it say what they would do,
+// and do it with -yes. Flags stand before or after the command; "einomem forget -help" lists them.
+//
+// Answers are tables, or one JSON object; with -json all are JSON, one object a line, and errors
+// too. Lines before an error are printed all the same. Colours and progress appear on a terminal
+// alone, colours unless NO_COLOR is set. The exit code is 0 for done, 1 for a failure, 2 for a wrong
+// command line, and 3 if check or verify found something.
 //
 //	$ einomem search -user ann peanuts
 //	SCORE  ID                                    SINCE                 KIND     TEXT
 //	0.57   14ce0718-237b-8163-98f0-84885ef3eebd  2026-03-07T09:05:59Z  episode  I am allergic to peanuts.
+//	$ einomem forget -user ann -json
+//	{"dry_run":true,"partition":{"namespace":"default","kind":"user","id":"ann"},"memories":2, ...}
+//	nothing was changed: repeat the command with -yes
 //	$ einomem export -user ann ann.jsonl -json
 //	{"partitions":1,"records":2,"deleted":0,"sessions":1,"messages":2,"blobs":0}
-//	$ einomem -store redis://localhost:6379 import ann.jsonl
+//	$ einomem -store redis://localhost:6379 import ann.jsonl -yes
 //
 // Start with commands, the list of all, and call.go, their common part.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+	_ "time/tzdata" // an image of the program alone has no zones
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/urfave/cli/v3"
@@ -115,9 +134,17 @@ func run(ctx context.Context, args []string, out, errout io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(errout, "einomem: %s\n", redact.Text(err.Error()))
-	if wrong := cli.ExitCoder(nil); errors.As(err, &wrong) {
-		return wrong.ExitCode()
+	text, name := redact.Text(err.Error()), "einomem:" // providers quote the key that they refuse
+	switch {
+	case slices.Contains(args, "-json"), slices.Contains(args, "--json"):
+		object, _ := json.Marshal(map[string]string{"error": text}) // a text is JSON
+		name, text = string(object), ""
+	case coloured(errout):
+		name = "\x1b[31m" + name + "\x1b[0m"
+	}
+	fmt.Fprintln(errout, strings.TrimSpace(name+" "+text))
+	if coded := cli.ExitCoder(nil); errors.As(err, &coded) {
+		return coded.ExitCode()
 	}
 	return 1
 }
@@ -125,97 +152,91 @@ func run(ctx context.Context, args []string, out, errout io.Writer) int {
 // usage is an error of the command line.
 func usage(format string, args ...any) error { return cli.Exit(fmt.Sprintf(format, args...), 2) }
 
-// command is a command of the program.
-type command struct {
-	name, args, usage string
-	whose             whom
-	run               func(context.Context, *call) error
-	flags             []cli.Flag
-}
-
-// whom says whether a command takes one user, agent or workspace.
-type whom int
-
-const (
-	all     whom = iota // the namespace alone
-	anyone              // the namespace, or a named one
-	someone             // a named one
-	apart               // the command opens by itself what it needs
-)
-
-// commands are the commands of the program, in the order of its help.
-func commands() []command {
-	yes := &cli.BoolFlag{Name: "yes", Usage: "erase it"}
-	ended := &cli.BoolFlag{Name: "all", Usage: "also what was superseded, retracted or expired"}
-	session := &cli.StringFlag{Name: "session", Usage: "of the session with this `ID`"}
-	kinds := &cli.StringSliceFlag{Name: "kind", Usage: "of this `KIND`, such as fact, episode or task; may be repeated"}
-	count := func(name, usage string) cli.Flag { return &cli.IntFlag{Name: name, Usage: usage} }
-	moment := func(name, usage string) cli.Flag {
-		layouts := cli.TimestampConfig{Layouts: []string{time.RFC3339, time.DateOnly}}
-		return &cli.TimestampFlag{Name: name, Usage: usage + ", such as 2026-03-07 or 2026-03-07T12:00:00Z", Config: layouts}
-	}
-	return []command{
-		{"stats", "", "how much is held of whom", anyone, stats, nil},
-		{"list", "", "users, agents and workspaces, or the memories of one", anyone, list, []cli.Flag{
-			ended, kinds, session, &cli.BoolFlag{Name: "sessions", Usage: "sessions instead of memories"}}},
-		{"show", "ID", "a memory with all its fields", someone, show, nil},
-		{"search", "QUERY", "the memories that answer a query, best first", someone, search, []cli.Flag{
-			ended, kinds, &cli.IntFlag{Name: "limit", Value: 10, Usage: "at most `N`"}}},
-		{"history", "ID", "what became of a memory", someone, history, nil},
-		{"audit", "", "duplicates, memories without words, and facts without a source", anyone, audit, nil},
-		{"delete", "ID", "delete a memory, which no search finds any more, nor the turn that taught it", someone, remove, []cli.Flag{
-			yes, &cli.BoolFlag{Name: "erase", Usage: "also its history, and what was said in that turn"}}},
-		{"forget", "", "erase a person, or a part of what was said", someone, forget, []cli.Flag{
-			yes, session, &cli.StringSliceFlag{Name: "message", Usage: "of the session, the message with this `ID`; may be repeated"},
-			moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`"),
-			&cli.StringFlag{Name: "receipt", Usage: "write the receipt into this `FILE`, too"}}},
-		{"rollback", "", "take back what a session, messages or a source taught", someone, rollBack, []cli.Flag{
-			&cli.BoolFlag{Name: "yes", Usage: "do it; without it the command lists what it would take back"}, session,
-			&cli.StringSliceFlag{Name: "message", Usage: "of the session, what the message with this `ID` taught; may be repeated"},
-			&cli.StringFlag{Name: "source", Usage: "what this `SOURCE` taught: tool, document, own, other, or one by its name, such as \"tool search_web\""},
-			moment("since", "what was learnt from this `TIME` on")}},
-		{"verify", "", "whether anything is left of somebody who was forgotten", someone, verify, verifyFlags()},
-		{"compact", "", "give the unused room of a file or a database back; others wait meanwhile", all, compact, nil},
-		{"export", "FILE", "write all that is held of a person into a new file", someone, export, nil},
-		{"import", "FILE", "read what export wrote", all, importFile,
-			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},
-		{"reflect", "", "tidy the memories of a person or a workspace", someone, tidy, []cli.Flag{
-			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, and do nothing: the default"}, &cli.BoolFlag{Name: "yes", Usage: "do it"},
-			&cli.StringSliceFlag{Name: "rule", Usage: "by this `RULE` alone, such as duplicates; may be repeated"},
-			&cli.StringFlag{Name: "plan", Usage: "do what the plan in this `FILE` says"}, &cli.StringFlag{Name: "undo", Usage: "take back the plan with this `ID`"}}},
-		{"retain", "", "erase what a rule does not keep", all, retain, []cli.Flag{
-			yes, kinds, &cli.BoolFlag{Name: "dry-run", Usage: "say what would go, and erase nothing"},
-			count("older-than", "what was stored so many `DAYS` ago"), count("ended-for", "what holds no more since so many `DAYS`"),
-			count("unused-for", "what no model was shown for so many `DAYS`"), count("at-most", "of each kind, the least used beyond `N`")}},
-		{"check", "", "whether the store is whole", anyone, check, nil},
-		{"reindex", "", "rebuild what a Redis server derives", anyone, reindex, nil},
-		{"transfer", "FROM TO", "copy to another store", anyone, transfer, nil},
-	}
-}
+// negative is the answer of a check that found something.
+func negative(format string, args ...any) error { return cli.Exit(fmt.Sprintf(format, args...), 3) }
 
 // servingCommands are the commands that serve memory to others.
 func servingCommands() []command {
 	listen := &cli.StringFlag{Name: "listen", Sources: cli.EnvVars("EINOMEM_LISTEN"), DefaultText: "127.0.0.1:8080", Usage: "the `ADDRESS` to listen on"}
+	keyFile := &cli.StringFlag{Name: "key-file", Sources: cli.EnvVars("EINOMEM_KEY_FILE"), Usage: "the `FILE` with the secret of a key that opens everything; it is made if it is missing"}
 	tools := &cli.StringFlag{Name: "tools", DefaultText: "memory", Usage: "the `GROUPS` of MCP tools: memory, session, files, reme, separated by commas"}
 	forget := &cli.BoolFlag{Name: "allow-forget", Usage: "let MCP clients that cannot ask their user erase all of a person"}
 	return []command{
-		{"serve", "", "serve memory over HTTP and MCP, with a page for people", apart, serve, []cli.Flag{
-			listen, tools, forget, &cli.BoolFlag{Name: "check", Usage: "check the settings and the store, and end"}}},
-		{"mcp", "", "serve MCP on standard input and output, for -user or -workspace; with -user, -workspace any lets ReMe's flows name all", apart, serveMCP, []cli.Flag{
+		{"serve", "", "serve memory over HTTP and MCP, with a page for people", apart, reads, serve, []cli.Flag{
+			listen, keyFile, tools, forget, &cli.BoolFlag{Name: "check", Usage: "check the settings and the store, and end"}}},
+		{"health", "", "ask the server at -listen whether it is ready", apart, reads, health, []cli.Flag{listen}},
+		{"mcp", "", "serve MCP on standard input and output, for -user or -workspace; with -user, -workspace any lets ReMe's flows name all", apart, reads, serveMCP, []cli.Flag{
 			tools, forget, &cli.StringFlag{Name: "session", Usage: "the `ID` of the session"}}},
-		{"chat", "", "serve an agent that remembers each of its users", apart, chat, []cli.Flag{listen}},
-		{"key", "NAME", "print a new secret, and its key for the file of settings", apart, newKey, []cli.Flag{
+		{"chat", "", "talk to an agent that remembers -user; with -listen serve it to many", apart, reads, chat, []cli.Flag{
+			listen, keyFile, &cli.StringFlag{Name: "say", Usage: "say this `TEXT`, print the answer, and end"},
+			&cli.BoolFlag{Name: "notes", Usage: "print the note of memory that the model gets with each message"}}},
+		{"key", "NAME", "print a new secret, and its key for the file of settings", apart, reads, newKey, []cli.Flag{
 			&cli.BoolFlag{Name: "admin", Usage: "a key that does everything, instead of that of the user called NAME"}}},
+		{"version", "", "the version of this program, and of Go", apart, reads, version, nil},
 	}
+}
+
+// commands are the commands that operate a store, in the order of its help.
+func commands() []command {
+	ended := &cli.BoolFlag{Name: "all", Usage: "also what was superseded, retracted or expired"}
+	session := &cli.StringFlag{Name: "session", Usage: "of the session with this `ID`"}
+	message := &cli.StringSliceFlag{Name: "message", Usage: "of the session, the message with this `ID`; may be repeated"}
+	kinds := &cli.StringSliceFlag{Name: "kind", Usage: "of this `KIND`, such as fact, episode or task; may be repeated"}
+	standing := &cli.BoolFlag{Name: "standing", Usage: "it applies to every question"}
+	delicate := &cli.BoolFlag{Name: "delicate", Usage: "it is shown only where a question is about it"}
+	expires := moment("expires", "it ends at this `TIME`")
+	count := func(name, usage string) cli.Flag { return &cli.IntFlag{Name: name, Usage: usage} }
+	return []command{
+		{"stats", "", "how much is held of whom", anyone, reads, stats, nil},
+		{"list", "", "users, agents and workspaces, or the memories of one", anyone, reads, list, []cli.Flag{
+			ended, kinds, session, &cli.BoolFlag{Name: "sessions", Usage: "sessions instead of memories"}}},
+		{"show", "ID", "a memory with all its fields", someone, reads, show, nil},
+		{"search", "QUERY", "the memories that answer a query, best first", someone, reads, search, []cli.Flag{
+			ended, kinds, &cli.IntFlag{Name: "limit", Value: 10, Usage: "at most `N`"}}},
+		{"history", "ID", "what became of a memory", someone, reads, history, nil},
+		{"audit", "", "duplicates, memories without words, and facts without a source", anyone, reads, audit, nil},
+		{"add", "TEXT", "add a fact by hand", someone, reads, add, []cli.Flag{standing, delicate, expires}},
+		{"edit", "ID [TEXT]", "give a memory another text, or other fields", someone, reads, edit, []cli.Flag{standing, delicate, expires}},
+		{"delete", "ID", "delete a memory, which no search finds any more, nor the turn that taught it", someone, copies, remove, []cli.Flag{
+			&cli.BoolFlag{Name: "erase", Usage: "also its history, and what was said in that turn"}}},
+		{"undo", "[ID]", "take back a plan or an edit, or what a session, messages or a source taught", someone, copies, undo, []cli.Flag{
+			session, message, &cli.StringFlag{Name: "source", Usage: "what this `SOURCE` taught: tool, document, own, other, or one by its name, such as \"tool search_web\""},
+			moment("since", "what was learnt from this `TIME` on")}},
+		{"forget", "", "erase a person, or a part of what was said", someone, copies, forget, []cli.Flag{
+			session, message, moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`"),
+			&cli.StringFlag{Name: "receipt", Usage: "write the receipt into this `FILE`, too"}}},
+		{"verify", "", "whether anything is left of somebody who was forgotten", someone, reads, verify, verifyFlags()},
+		{"export", "FILE", "write all that is held of a person into a new file", someone, reads, export, nil},
+		{"import", "FILE", "read what export wrote", all, copies, importFile,
+			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},
+		{"reflect", "", "tidy the memories of a person or a workspace", someone, asks, tidy, []cli.Flag{
+			&cli.StringSliceFlag{Name: "rule", Usage: "by this `RULE` alone, such as duplicates; may be repeated"},
+			&cli.StringFlag{Name: "plan", Usage: "do what the plan in this `FILE` says, which -json printed"}}},
+		{"retain", "", "erase what a rule does not keep", all, asks, retain, []cli.Flag{
+			kinds, count("older-than", "what was stored so many `DAYS` ago"), count("ended-for", "what holds no more since so many `DAYS`"),
+			count("unused-for", "what no model was shown for so many `DAYS`"), count("at-most", "of each kind, the least used beyond `N`")}},
+		{"retry", "", "learn from what could not be learnt from", anyone, asks, retry, nil},
+		{"reembed", "", "give all memories vectors of the embedder that the environment names", anyone, asks, reembed, nil},
+		{"check", "", "whether the store is whole", anyone, reads, check, nil},
+		{"reindex", "", "rebuild what a Redis server derives", anyone, asks, reindex, nil},
+		{"compact", "", "give the unused room of a file or a database back; others wait meanwhile", all, asks, compact, nil},
+		{"transfer", "FROM TO", "copy to another store", anyone, asks, transfer, nil},
+	}
+}
+
+// moment is a flag with a time.
+func moment(name, usage string) cli.Flag {
+	layouts := cli.TimestampConfig{Layouts: []string{time.RFC3339, time.DateOnly}}
+	return &cli.TimestampFlag{Name: name, Usage: usage + ", such as 2026-03-07 or 2026-03-07T12:00:00Z", Config: layouts}
 }
 
 // libraryCommands are the commands of ReMe's libraries.
 func libraryCommands() []command {
 	merge := []cli.Flag{&cli.BoolFlag{Name: "merge", Usage: "keep what is there"}}
 	return []command{
-		{"load", "WORKSPACE FILE", "replace the memories of a workspace by a file's", all, loadLibrary, merge},
-		{"dump", "WORKSPACE FILE", "write the memories that hold into a new file", all, dumpLibrary, nil},
-		{"copy", "FROM TO", "copy a workspace", all, copyLibrary, merge},
+		{"load", "WORKSPACE FILE", "replace the memories of a workspace by a file's", all, copies, loadLibrary, merge},
+		{"dump", "WORKSPACE FILE", "write the memories that hold into a new file", all, reads, dumpLibrary, nil},
+		{"copy", "FROM TO", "copy a workspace", all, copies, copyLibrary, merge},
 	}
 }
 
@@ -223,7 +244,11 @@ func libraryCommands() []command {
 func root(out, errout io.Writer) *cli.Command {
 	r := group("einomem", "serve and operate what agents remember", append(servingCommands(), commands()...))
 	r.Commands = append(r.Commands, group("library", "ReMe's libraries of experience", libraryCommands()))
-	r.Writer, r.ErrWriter, r.HideVersion, r.DisableSliceFlagSeparator = out, errout, true, true
+	r.Description = `Commands that change more than the memory that they add or edit say what they would do, and
+do it with -yes. Exit codes: 0 done, 1 failed, 2 a wrong command line, 3 check or verify found something.`
+	r.Version, r.EnableShellCompletion = built().Version, true
+	r.ConfigureShellCompletionCommand = func(c *cli.Command) { c.Hidden = false }
+	r.Writer, r.ErrWriter, r.DisableSliceFlagSeparator = out, errout, true
 	r.ExitErrHandler = func(context.Context, *cli.Command, error) {} // run does it
 	r.Flags = []cli.Flag{
 		&cli.StringFlag{Name: "store", DefaultText: "memory.db", Sources: cli.EnvVars("EINOMEM_STORE"),
@@ -249,14 +274,46 @@ func group(name, about string, below []command) *cli.Command {
 	}
 	for _, c := range below {
 		action := func(ctx context.Context, line *cli.Command) error {
-			if want := strings.Fields(c.args); line.NArg() != len(want) {
-				return usage("%d arguments: use %s %s, and see %[2]s -help", line.NArg(), line.FullName(), c.args)
+			want := len(strings.Fields(c.args))
+			if n := line.NArg(); n > want || n < want-strings.Count(c.args, "[") {
+				return usage("%d arguments: use %s %s, and see %[2]s -help", n, line.FullName(), c.args)
 			}
 			return c.carryOut(ctx, &call{Command: line})
 		}
+		flags := c.flags
+		if c.effect != reads {
+			flags = append([]cli.Flag{&cli.BoolFlag{Name: "yes", Usage: "do it; without it the command says what it would do, and changes nothing"}}, flags...)
+		}
 		g.Commands = append(g.Commands, &cli.Command{
-			Name: c.name, Usage: c.usage, ArgsUsage: c.args, Flags: c.flags, Action: action, HideHelpCommand: true, OnUsageError: wrong,
+			Name: c.name, Usage: c.usage, ArgsUsage: c.args, Flags: flags, Action: action, HideHelpCommand: true, OnUsageError: wrong,
 		})
 	}
 	return g
+}
+
+// built is what is known of this build.
+func built() (b struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
+}) {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Version, b.Go = info.Main.Version, info.GoVersion
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				b.Commit = s.Value
+			}
+		}
+	}
+	return b
+}
+
+// version prints it.
+func version(_ context.Context, c *call) error {
+	b := built()
+	if c.json {
+		return c.print(b, nil)
+	}
+	_, err := fmt.Fprintf(c.out, "einomem %s (%s)\n", b.Version, b.Go)
+	return err
 }

@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -88,6 +89,9 @@ func onError(_ context.Context, stage string, _ error) { failures.WithLabelValue
 func (s *service) onNote(ctx context.Context, n hooks.Note) {
 	s.log.InfoContext(ctx, "shown", "user", n.Scope.UserID, "memories", len(n.Hits))
 	s.notes.Record(ctx, n)
+	if s.shows != nil && n.Text != "" {
+		fmt.Fprintln(s.shows, n.Text)
+	}
 }
 
 func (s *service) onLearned(ctx context.Context, r *backends.AddResponse) {

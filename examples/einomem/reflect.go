@@ -6,56 +6,40 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 
-	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/reflection"
 )
 
-// tidy prints the plan of a tidying, carries it out, or takes it back.
-func tidy(ctx context.Context, c *call) (err error) {
-	both, facts, err := c.both(ctx)
+// tidy prints the plan of a tidying, or carries it out.
+func tidy(ctx context.Context, c *call) error {
+	r, err := c.reflector()
 	if err != nil {
 		return err
-	}
-	defer func() { err = errors.Join(err, facts.Close(ctx)) }()
-	cfg := &reflection.Config{Backend: both}
-	if chat, _ := openai.FromEnv(); chat != nil {
-		if cfg.Model, err = openai.NewChatModel(ctx, chat); err != nil {
-			return err
-		}
-	}
-	r, err := reflection.New(cfg)
-	if err != nil {
-		return err
-	}
-	if id := c.String("undo"); id != "" {
-		return c.print(r.Undo(ctx, c.whose.Scope(), id, false))
 	}
 	plan, err := c.plan(ctx, r)
 	if err != nil {
 		return err
 	}
-	if c.String("plan") == "" && (c.Bool("dry-run") || !c.Bool("yes")) {
-		if c.Bool("json") {
-			return c.print(plan, nil)
-		}
-		_, err = fmt.Fprintf(c.out, "%snothing was done: repeat with -yes, or keep the plan by -json and do it by -plan\n", plan)
-		return err
+	switch {
+	case !c.dry:
+		return c.print(r.Apply(ctx, plan, false))
+	case c.json:
+		return c.print(plan, nil)
 	}
-	return c.print(r.Apply(ctx, plan, false))
+	c.printed = true
+	_, err = fmt.Fprint(c.out, plan)
+	return err
 }
 
-// both returns the facts and the experience of the store as one backend, and the facts to close.
-func (c *call) both(ctx context.Context) (both, facts backends.Backend, err error) {
-	if facts, err = mem0.New(ctx, &mem0.Config{Store: c.db}); err != nil {
-		return nil, nil, err
+// reflector tidies facts and experience.
+func (c *call) reflector() (*reflection.Reflector, error) {
+	cfg := &reflection.Config{Backend: c.parts.Backend}
+	if c.parts.model != nil {
+		cfg.Model = c.parts.model
 	}
-	return backends.Join(facts, c.reme), facts, nil
+	return reflection.New(cfg)
 }
 
 // plan returns the plan in the file that the flags name, which has to be of the same owner, or

@@ -4,7 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +25,8 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/mem0"
-	"github.com/einomem/einomem/backends/openai"
-	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/middleware"
@@ -52,6 +51,7 @@ type service struct {
 	mcp     *mcp.Server
 	notes   *rest.Notes
 	chat    http.Handler // POST /chat; nil without
+	shows   io.Writer    // gets the text of each note; nil: none does
 	model   string
 	ending  atomic.Bool
 	closers []func(context.Context) error
@@ -59,26 +59,58 @@ type service struct {
 
 // serve serves memory over HTTP until ctx is over.
 func serve(ctx context.Context, c *call) error {
-	return c.serve(ctx, backends.Scope{}, func(s *service, stdout io.Writer) error {
-		if c.Bool("check") {
-			_, err := fmt.Fprintln(stdout, s.summary())
-			return err
+	return c.serve(ctx, backends.Scope{}, func(s *service) error {
+		if !c.Bool("check") {
+			return s.serve(ctx, c)
 		}
-		return s.serve(ctx, stdout)
+		if c.json {
+			return c.print(map[string]any{"listen": s.cfg.Listen, "store": s.at(), "model": s.model, "keys": len(s.cfg.Keys)}, nil)
+		}
+		_, err := fmt.Fprintln(c.out, s.summary())
+		return err
 	})
 }
 
 // serveMCP serves MCP on standard input and output, for a person or a workspace.
 func serveMCP(ctx context.Context, c *call) error {
-	scope := c.scope
-	scope.SessionID = c.String("session")
-	return c.serve(ctx, scope, func(s *service, _ io.Writer) error { return s.mcp.Run(ctx, &sdk.StdioTransport{}) })
+	c.scope.SessionID = c.String("session")
+	return c.serve(ctx, c.scope, func(s *service) error { return s.mcp.Run(ctx, &sdk.StdioTransport{}) })
+}
+
+// health asks the server on this machine whether it is ready.
+func health(ctx context.Context, c *call) error {
+	host, port, err := net.SplitHostPort(c.settings.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	scheme, client := "http", &http.Client{Timeout: 5 * time.Second}
+	if c.settings.TLS.Cert != "" { // the certificate names the server as others reach it
+		scheme, client.Transport = "https", &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // it asks itself
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server is not ready: %s", answer.Status)
+	}
+	return c.print(map[string]bool{"ready": true}, nil)
 }
 
 // serve opens the service that the settings describe for do, and closes it.
-func (c *call) serve(ctx context.Context, scope backends.Scope, do func(s *service, stdout io.Writer) error) error {
-	if err := c.settings.mayServe(); err != nil {
-		return err
+func (c *call) serve(ctx context.Context, scope backends.Scope, do func(s *service) error) error {
+	if c.Name == "serve" || c.String("listen") != "" {
+		if err := c.settings.keys(c.Bool("check"), c.Root().Writer); err != nil {
+			return err
+		}
 	}
 	c.settings.AllowForget = c.settings.AllowForget || c.Bool("allow-forget")
 	if tools := c.String("tools"); tools != "" {
@@ -89,7 +121,7 @@ func (c *call) serve(ctx context.Context, scope backends.Scope, do func(s *servi
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(s, c.Root().Writer), s.close(ctx))
+	return errors.Join(do(s), s.close(ctx))
 }
 
 // newService puts the parts together. scope is for MCP on standard input and output.
@@ -110,49 +142,38 @@ func newService(ctx context.Context, cfg *settings, scope backends.Scope, log *s
 		return nil, err
 	}
 	s.closers = append(s.closers, func(context.Context) error { return s.store.Close() })
-	backend, chat, err := s.backend(ctx)
+	p, err := cfg.parts(ctx, s.store)
 	if err != nil {
 		return nil, err
 	}
-	s.closers = append(s.closers, backend.Close)
-	s.mem, err = middleware.New(ctx, &middleware.Config{
-		Backend: backend, OnError: onError, OnNote: s.onNote, OnLearned: s.onLearned,
-		AwaitWrite: chat == nil, // learning takes milliseconds then, and the user's next session knows it at once
-		Window:     &window.Config{Budget: compaction.Budget{Window: 128_000}, Model: chat}, Core: &core.Config{Blocks: cfg.Core},
-	})
-	if err != nil {
+	s.closers, s.model = append(s.closers, p.Close), p.named
+	if s.mem, err = middleware.New(ctx, s.agent(p)); err != nil {
 		return nil, err
 	}
 	s.closers = append(s.closers, func(ctx context.Context) error { return errors.Join(s.mem.Flush(ctx), s.mem.Close(ctx)) })
-	return s, s.toolkits(scope, chat)
+	return s, s.toolkits(scope, p.model)
 }
 
-// backend keeps facts and experience, and learns by the model that the environment names, if any.
-func (s *service) backend(ctx context.Context) (_ backends.Backend, chat model.ToolCallingChatModel, err error) {
-	facts, experience := &mem0.Config{Store: s.store}, &reme.Config{Store: s.store, NoPersonal: true}
-	chatConfig, embedderConfig := openai.FromEnv()
-	if chatConfig != nil {
-		if chat, err = openai.NewChatModel(ctx, chatConfig); err != nil {
-			return nil, nil, err
+// agent says how memory meets agents.
+func (s *service) agent(p *parts) *middleware.Config {
+	c, looks, learning := s.cfg.Agent, s.cfg.Window, s.cfg.Learning
+	c.Backend, c.OnError, c.OnNote, c.OnLearned = p.Backend, onError, s.onNote, s.onLearned
+	// Without a model learning takes milliseconds, and the user's next session knows it at once.
+	c.AwaitWrite = c.AwaitWrite || p.model == nil
+	looks.Budget.Window = cmp.Or(looks.Budget.Window, 128_000)
+	if p.model != nil {
+		looks.Model = p.model
+	}
+	c.Window, c.Core, c.Working = &looks, &core.Config{Blocks: s.cfg.Core}, &learning
+	if r := s.cfg.Reflection; r != nil {
+		schedule := &reflection.Schedule{Turns: r.Turns, Idle: r.Idle, Calls: r.Calls, Tokens: r.Tokens}
+		schedule.Rules = r.Rules
+		if p.model != nil {
+			schedule.Model = p.model
 		}
-		s.model, facts.Model, experience.Model = chatConfig.Model, chat, chat
+		c.Reflect = schedule
 	}
-	if embedderConfig != nil {
-		if facts.Embedder, err = openai.NewEmbedder(ctx, embedderConfig); err != nil {
-			return nil, nil, err
-		}
-		facts.EmbeddingModel = embedderConfig.Model
-		experience.Embedder, experience.EmbeddingModel = facts.Embedder, facts.EmbeddingModel
-	}
-	a, err := mem0.New(ctx, facts)
-	if err != nil {
-		return nil, nil, err
-	}
-	b, err := reme.New(ctx, experience)
-	if err != nil {
-		return nil, nil, errors.Join(err, a.Close(ctx))
-	}
-	return backends.Join(a, b), chat, nil
+	return &c
 }
 
 // toolkits makes the served parts of the memory.
@@ -188,13 +209,17 @@ func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err 
 	return err
 }
 
-// summary describes the server, with the password of the store removed.
+// summary describes the server.
 func (s *service) summary() string {
-	at := s.cfg.Store
-	if u, err := url.Parse(at); err == nil && u.User != nil {
-		at = u.Redacted()
+	return fmt.Sprintf("listen %s, store %s, model %s, keys %d", s.cfg.Listen, s.at(), s.model, len(s.cfg.Keys))
+}
+
+// at is the store, its password removed.
+func (s *service) at() string {
+	if u, err := url.Parse(s.cfg.Store); err == nil && u.User != nil {
+		return u.Redacted()
 	}
-	return fmt.Sprintf("listen %s, store %s, model %s, keys %d", s.cfg.Listen, at, s.model, len(s.cfg.Keys))
+	return s.cfg.Store
 }
 
 // handler is everything on HTTP.
@@ -223,7 +248,7 @@ func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve answers until ctx is over, and then completes running requests.
-func (s *service) serve(ctx context.Context, stdout io.Writer) error {
+func (s *service) serve(ctx context.Context, c *call) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Listen)
 	if err != nil {
 		return err
@@ -233,13 +258,21 @@ func (s *service) serve(ctx context.Context, stdout io.Writer) error {
 	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	scheme, answer := "http", srv.Serve
-	if tls := s.cfg.TLS; tls.Cert != "" {
-		scheme, answer = "https", func(l net.Listener) error { return srv.ServeTLS(l, tls.Cert, tls.Key) }
+	if of := s.cfg.TLS; of.Cert != "" {
+		scheme, answer = "https", func(l net.Listener) error { return srv.ServeTLS(l, of.Cert, of.Key) }
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- answer(listener) }()
 	s.log.Info("serving", "what", s.summary())
-	fmt.Fprintf(stdout, "listening on %s://%s\n", scheme, listener.Addr())
+	at := fmt.Sprintf("%s://%s", scheme, listener.Addr())
+	if c.json {
+		err = c.print(map[string]string{"listening": at}, nil)
+	} else {
+		_, err = fmt.Fprintln(c.out, "listening on", at)
+	}
+	if err = errors.Join(err, c.out.Flush()); err != nil {
+		return errors.Join(err, srv.Close())
+	}
 	select {
 	case err = <-failed:
 		return err

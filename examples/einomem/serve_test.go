@@ -197,9 +197,9 @@ func TestANewKeyOpensTheServer(t *testing.T) {
 }
 
 func TestTheFileOfDefaultsIsValid(t *testing.T) {
-	c, err := load("einomem.yaml", "", "")
+	c, err := load("einomem.yaml", "", "", "")
 	require.NoError(t, err)
-	empty, err := load("", "", "")
+	empty, err := load("", "", "", "")
 	require.NoError(t, err)
 	require.Equal(t, empty.Listen, c.Listen)
 	require.Equal(t, empty.Store, c.Store)
