@@ -24,7 +24,7 @@ const maxAdded = 64 << 10
 
 type addArguments struct {
 	Thinking string         `json:"thinking" jsonschema:"required" blank:"ok"`
-	Content  agenttool.List `json:"content" jsonschema:"required"`
+	Content  agenttool.List `json:"content" alias:"text" jsonschema:"required"`
 }
 
 // add has the backend learn from the agent's notes: each entry is a message of its own, said by the
@@ -118,9 +118,9 @@ func (k *kit) update(ctx context.Context, scope backends.Scope, a *updateArgumen
 	}
 	m, err := k.manager.Update(ctx, r)
 	if err != nil {
-		return "", fmt.Errorf("memory %q: %w", text.Truncate(bare(a.ID), 60), err)
+		return "", fmt.Errorf("memory %q: %w", text.Truncate(note.Bare(a.ID), 60), err)
 	}
-	return fmt.Sprintf(k.text.updated, bare(a.ID), text.Indent(text.Truncate(m.Text, maxMemoryRunes), "  ")), nil
+	return fmt.Sprintf(k.text.updated, note.Bare(a.ID), text.Indent(text.Truncate(m.Text, maxMemoryRunes), "  ")), nil
 }
 
 type deleteArguments struct {
@@ -132,7 +132,7 @@ func (k *kit) delete(ctx context.Context, scope backends.Scope, a *deleteArgumen
 	if err != nil {
 		return "", err
 	}
-	shown := text.Truncate(bare(a.ID), 60)
+	shown := text.Truncate(note.Bare(a.ID), 60)
 	if err := k.manager.Delete(ctx, &backends.DeleteRequest{Scope: scope, ID: id, Version: version}); err != nil {
 		return "", fmt.Errorf("memory %q: %w", shown, err)
 	}
@@ -153,13 +153,13 @@ func (k *kit) forget(ctx context.Context, scope backends.Scope, a *forgetArgumen
 	}
 	c := backends.Change{Scope: scope}
 	for _, shown := range a.IDs {
-		id, err := k.idOf(ctx, scope, bare(shown))
+		id, err := note.Find(ctx, k.manager, scope, shown)
 		var m *backends.Memory
 		if err == nil {
 			m, err = k.manager.Get(ctx, &backends.GetRequest{Scope: scope, ID: id})
 		}
 		if err != nil {
-			return "", fmt.Errorf("memory %q: %w", text.Truncate(bare(shown), 60), err)
+			return "", fmt.Errorf("memory %q: %w", text.Truncate(note.Bare(shown), 60), err)
 		}
 		c.Delete = append(c.Delete, *m)
 	}
@@ -184,7 +184,7 @@ func (k *kit) forget(ctx context.Context, scope backends.Scope, a *forgetArgumen
 // set, whether the tool may change the memory so, or delete it if change is nil. It returns the
 // version that it asked about, else 0.
 func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, shown string, change *backends.UpdateRequest) (id string, version int64, err error) {
-	if id, err = k.idOf(ctx, scope, bare(shown)); err != nil || k.Confirm == nil {
+	if id, err = note.Find(ctx, k.manager, scope, shown); err != nil || k.Confirm == nil {
 		return id, 0, err
 	}
 	m, err := k.manager.Get(ctx, &backends.GetRequest{Scope: scope, ID: id})
@@ -208,39 +208,4 @@ func (k *kit) allowed(ctx context.Context, tool string, scope backends.Scope, sh
 		return "", 0, fmt.Errorf("confirming %s: %w", k.kit.Name(tool), err)
 	}
 	return id, m.Version, nil
-}
-
-// idOf returns the whole id of the memory for which bullets show a part of it. If several memories
-// have that part, the error names them; an unknown id is returned as it is.
-func (k *kit) idOf(ctx context.Context, scope backends.Scope, shown string) (string, error) {
-	if !note.IsShort(shown) {
-		return shown, nil
-	}
-	within := backends.Filter{Op: "icontains", Field: "id", Value: shown}
-	page, err := k.manager.List(ctx, &backends.ListRequest{Scope: scope, Filter: &within, Limit: 1000})
-	if err != nil || page == nil {
-		return shown, err
-	}
-	var ids []string
-	for i := range page.Memories {
-		if m := &page.Memories[i]; note.Shows(shown, m.ID) {
-			ids = append(ids, m.ID)
-		}
-	}
-	switch {
-	case len(ids) == 0 || slices.Contains(ids, shown):
-		return shown, nil
-	case len(ids) > 1:
-		return "", fmt.Errorf("memory %q: %w: several memories are shown so, such as %s and %s", shown, backends.ErrInvalid, ids[0], ids[1])
-	}
-	return ids[0], nil
-}
-
-// bare returns an id freed of the brackets that were copied from a bullet with it.
-func bare(id string) string {
-	s := strings.TrimSpace(id)
-	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
-		s = strings.TrimSpace(s[1 : len(s)-1])
-	}
-	return s
 }

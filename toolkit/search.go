@@ -26,7 +26,7 @@ const (
 )
 
 type searchArguments struct {
-	Keywords agenttool.List   `json:"keywords" jsonschema:"required"`
+	Keywords agenttool.List   `json:"keywords" alias:"query" jsonschema:"required"`
 	Limit    agenttool.Number `json:"limit,omitempty" jsonschema:"minimum=1,maximum=50"`
 }
 
@@ -61,7 +61,7 @@ func (k *kit) search(ctx context.Context, scope backends.Scope, a *searchArgumen
 // searchFor searches for one keyword. It ends with ctx, even if the backend ignores that. An id in
 // brackets finds that memory, whole.
 func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword string, limit int) ([]backends.Hit, error) {
-	if id := bare(keyword); k.manager != nil && id != strings.TrimSpace(keyword) {
+	if id := note.Bare(keyword); k.manager != nil && id != strings.TrimSpace(keyword) {
 		if m, err := k.whole(ctx, scope, id); !errors.Is(err, backends.ErrNotFound) {
 			return m, err
 		}
@@ -81,7 +81,7 @@ func (k *kit) searchFor(ctx context.Context, scope backends.Scope, keyword strin
 
 // whole returns the memory that bullets show under an id, even one that ended since.
 func (k *kit) whole(ctx context.Context, scope backends.Scope, shown string) ([]backends.Hit, error) {
-	id, err := k.idOf(ctx, scope, shown)
+	id, err := note.Find(ctx, k.manager, scope, shown)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@
 package note
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -42,4 +44,39 @@ func ending(id string, n int) string {
 		return id
 	}
 	return id[len(id)-n:]
+}
+
+// Find returns the whole id of the memory for which bullets show a part of it. If several memories
+// have that part, the error names them; an unknown id is returned as it is, without brackets.
+func Find(ctx context.Context, m backends.Manager, scope backends.Scope, shown string) (string, error) {
+	if shown = Bare(shown); !IsShort(shown) {
+		return shown, nil
+	}
+	within := backends.Filter{Op: "icontains", Field: "id", Value: shown}
+	page, err := m.List(ctx, &backends.ListRequest{Scope: scope, Filter: &within, Limit: 1000})
+	if err != nil || page == nil {
+		return shown, err
+	}
+	var ids []string
+	for i := range page.Memories {
+		if id := page.Memories[i].ID; Shows(shown, id) {
+			ids = append(ids, id)
+		}
+	}
+	switch {
+	case len(ids) == 0 || slices.Contains(ids, shown):
+		return shown, nil
+	case len(ids) > 1:
+		return "", fmt.Errorf("memory %q: %w: several memories are shown so, such as %s and %s", shown, backends.ErrInvalid, ids[0], ids[1])
+	}
+	return ids[0], nil
+}
+
+// Bare returns an id freed of the brackets that were copied from a bullet with it.
+func Bare(id string) string {
+	s := strings.TrimSpace(id)
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		s = strings.TrimSpace(s[1 : len(s)-1])
+	}
+	return s
 }

@@ -174,6 +174,8 @@ func (f *form) value(name string, s schemaOf) (any, bool) {
 		return f.id(), true
 	case name == "memory_ids":
 		return []any{f.id()}, true
+	case name == "keywords":
+		return []any{"heron", "[" + f.id() + "]"}, true
 	case name == "memory_dicts":
 		return []any{object{"memory_id": f.Memory}}, true
 	case words[name] != nil:

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,7 +17,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/agenttool"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/work"
+	"github.com/einomem/einomem/toolkit"
 	"github.com/einomem/einomem/toolkit/server/access"
 	"github.com/einomem/einomem/toolkit/server/files"
 	"github.com/einomem/einomem/toolkit/server/flows"
@@ -44,12 +48,14 @@ func (s *Server) tools() error {
 			return fmt.Errorf("Config.Tools: %w: there is no group %q: there are %s", backends.ErrInvalid, name, strings.Join(groups, ", "))
 		}
 	}
+	var err error
 	if has("memory") {
-		s.memoryTools()
+		err = s.memoryTools()
 	}
 	if has("session") && access.WindowOf(s.cfg.Memory) != nil {
-		tool(s, grepTool, reads, "Search all that was said in this connection's session, also what left the context.", grep)
-		tool(s, readTool, reads, "Read what was said in this connection's session again, in pages.", read)
+		err = errors.Join(err,
+			tool(s, grepTool, reads, "Search all that was said in this connection's session, also what left the context.", grep),
+			tool(s, readTool, reads, "Read what was said in this connection's session again, in pages.", read))
 	}
 	switch {
 	case has("reme") && s.cfg.Flows == nil, has("files") && s.cfg.Files == nil:
@@ -57,33 +63,93 @@ func (s *Server) tools() error {
 	case has("reme"):
 		for _, f := range s.cfg.Flows.List() {
 			if !has("session") || f.Name != grepTool && f.Name != readTool {
-				s.flowTool(f)
+				err = errors.Join(err, s.flowTool(f))
 			}
 		}
 	}
 	if has("files") {
-		return s.fileTool()
+		err = errors.Join(err, s.fileTool())
 	}
-	return nil
+	return err
 }
 
-func (s *Server) memoryTools() {
-	tool(s, "search_memory", reads, "Search long-term memory for what is known from earlier conversations.", search)
-	tool(s, "add_memory", adds, "Record lasting facts, preferences, decisions or plans in long-term memory. No secrets, no small talk.", add)
-	tool(s, "forget", erases, "Erase everything that is remembered of this user. It cannot be undone. The user is asked first.", forget)
-	if _, ok := backends.As[backends.Manager](s.cfg.Memory.Backend()); ok {
-		tool(s, "list_memories", reads, "List memories in the order in which they were stored, in pages.", list)
-		tool(s, "memory_history", reads, "Show what happened to one memory: its former texts, and what replaced what.", history)
-		tool(s, "update_memory", changes, "Replace the text of one memory that is wrong or incomplete. Its former text stays in its history.", update)
-		tool(s, "delete_memory", changes, "Delete one memory. Use it only when the user asks for it.", remove)
+// memoryTools adds the tools of long-term memory. Some are those of package toolkit, with the same
+// arguments, descriptions and results as an agent has them.
+func (s *Server) memoryTools() error {
+	backend := s.cfg.Memory.Backend()
+	manager, manages := backends.As[backends.Manager](backend)
+	if manages {
+		backend = managed{backend, manager}
 	}
+	kit, err := toolkit.New(context.Background(), &toolkit.Config{
+		Backend: backend, Update: manages, OnError: s.cfg.OnError,
+		Scope: func(ctx context.Context) (backends.Scope, error) { return callOf(ctx).Scope, nil },
+		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
+			c := callOf(ctx)
+			resp, err := c.Search(ctx, r)
+			if err != nil {
+				err = agenttool.Refusal(c.explain(err).Error())
+			}
+			return resp, err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range kit {
+		err = errors.Join(err, s.agentTool(t.(*einox.Tool)))
+	}
+	err = errors.Join(err, tool(s, "forget", erases, "Erase everything that is remembered of this user. It cannot be undone. The user is asked first.", forget))
+	if manages {
+		err = errors.Join(err,
+			tool(s, "list_memories", reads, "List memories in the order in which they were stored, in pages.", list),
+			tool(s, "memory_history", reads, "Show what happened to one memory: its former texts, and what replaced what.", history),
+			tool(s, "delete_memory", changes, "Delete one memory. Use it only when the user asks for it.", remove))
+	}
+	return err
+}
+
+// managed is a backend that manages single memories, itself or by a part of it.
+type managed struct {
+	backends.Backend
+	backends.Manager
+}
+
+// Used implements backends.UseCounter. A key that only reads changes no counter.
+func (m managed) Used(ctx context.Context, s backends.Scope, hits []backends.Hit) {
+	if c, ok := backends.As[backends.UseCounter](m.Backend); ok && callOf(ctx).key.Write {
+		c.Used(ctx, s, hits)
+	}
+}
+
+// callOf returns the call in which a tool of package toolkit runs.
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+type callKey struct{}
+
+// agentTool adds a tool of package toolkit, which reads its arguments itself. Its result is a text.
+func (s *Server) agentTool(t *einox.Tool) error {
+	input, err := t.About.ToJSONSchema()
+	if err != nil {
+		return err
+	}
+	input.AdditionalProperties = nil
+	does := map[string]*sdk.ToolAnnotations{toolkit.SearchMemory: reads, toolkit.AddMemory: adds, toolkit.UpdateMemory: changes}[t.About.Name]
+	s.serve(&sdk.Tool{Name: t.About.Name, Description: t.About.Desc, InputSchema: input, Annotations: does}, func(c *call) (says string, _ any, err error) {
+		err = c.do(modes[does], func() (err error) {
+			says, err = t.Run(context.WithValue(c, callKey{}, c), string(c.request.Params.Arguments))
+			return err
+		})
+		return says, nil, err
+	})
+	return nil
 }
 
 // tool adds a tool of the connection's own scope. Its arguments are an In, and its result an Out,
 // shown as JSON unless run returns a text.
-func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, description string, run func(*call, In) (string, Out, error)) {
+func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, description string, run func(*call, In) (string, Out, error)) error {
 	t := &sdk.Tool{Name: name, Description: description, InputSchema: schemaOf(reflect.TypeFor[In]()), Annotations: does}
-	define(s, t, func(c *call, in In) (says string, out Out, err error) {
+	return define(s, t, func(c *call, in In) (says string, out Out, err error) {
 		err = c.do(modes[does], func() error {
 			says, out, err = run(c, in)
 			return err
@@ -92,58 +158,59 @@ func tool[In, Out any](s *Server, name string, does *sdk.ToolAnnotations, descri
 	})
 }
 
-// define adds a tool. run returns the text for models, or "" for the JSON of its result, and that
-// result.
-func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says string, out Out, err error)) {
+// define adds a tool that takes arguments as hosts send them: see [arguments]. run returns the text
+// for models, or "" for the JSON of its result, and that result.
+func define[In, Out any](s *Server, t *sdk.Tool, run func(*call, In) (says string, out Out, err error)) error {
+	takes, err := argumentsOf(t.InputSchema)
+	if err != nil {
+		return err
+	}
+	t.InputSchema = show("", takes.schema.CloneSchemas())
 	t.OutputSchema = resultOf(reflect.TypeFor[Out]())
-	s.takes(t.Name, t.InputSchema)
-	sdk.AddTool(s.mcp, t, func(ctx context.Context, r *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
+	s.serve(t, func(c *call) (says string, out any, err error) {
+		var in In
+		if err = takes.read(c.request.Params.Arguments, &in); err == nil {
+			says, out, err = run(c, in)
+		}
+		return says, out, err
+	})
+	return nil
+}
+
+// serve adds a tool. run returns its text for models, and its result, or nil.
+func (s *Server) serve(t *sdk.Tool, run func(*call) (says string, out any, err error)) {
+	s.mcp.AddTool(t, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		c, err := s.call(ctx, t.Name)
 		if err != nil {
-			return nil, out, err
+			return nil, err
 		}
 		c.request = r
-		says := ""
+		var says string
+		var out any
 		err = work.Catch(t.Name, func() (err error) {
-			says, out, err = run(c, in)
+			says, out, err = run(c)
 			return err
 		})
 		switch {
 		case c.ask != nil:
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{t.Name: c.ask}}, out, nil
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{t.Name: c.ask}}, nil
 		case err != nil:
-			return nil, out, c.explain(err)
-		case says == "": // the SDK shows the JSON
-			return nil, out, nil
+			return &sdk.CallToolResult{Content: textOf(c.explain(err).Error()), IsError: true}, nil
+		case says == "" && out != nil:
+			encoded, err := json.Marshal(out)
+			return &sdk.CallToolResult{Content: textOf(string(encoded)), StructuredContent: out}, err
 		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.ToValidUTF8(says, "\uFFFD")}}}, out, nil
+		return &sdk.CallToolResult{Content: textOf(says), StructuredContent: out}, nil
 	})
+}
+
+func textOf(says string) []sdk.Content {
+	return []sdk.Content{&sdk.TextContent{Text: strings.ToValidUTF8(says, "\uFFFD")}}
 }
 
 // schemaOf describes arguments. Unknown ones are ignored.
 func schemaOf(t reflect.Type) *jsonschema.Schema {
-	s, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true}) // sdk.AddTool panics if it is nil
-	return plain(s)
-}
-
-// plain returns a schema that every client takes. SDKs in TypeScript refuse all tools of a server
-// for one boolean schema, and Gemini for one list of types. A null argument counts as left out, see
-// [lenient]; a result that may be null has no type.
-func plain(s *jsonschema.Schema) *jsonschema.Schema {
-	if s == nil {
-		return nil
-	}
-	s.AdditionalProperties = nil
-	if n := slices.Index(s.Types, "null"); n >= 0 && len(s.Types) == 2 {
-		s.Type, s.Types = s.Types[1-n], nil
-	}
-	if s.Type == "" && s.Description == "" {
-		s.Description = "any value" // else it becomes the schema true
-	}
-	plain(s.Items)
-	for _, p := range s.Properties {
-		plain(p)
-	}
+	s, _ := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true}) // nil: argumentsOf returns an error
 	return s
 }
 
@@ -167,9 +234,8 @@ func (s *Server) fileTool() error {
 	if err != nil {
 		return err
 	}
-	input.AdditionalProperties = nil
 	t := &sdk.Tool{Name: info.Name, Description: info.Desc, InputSchema: input, Annotations: changes}
-	define(s, t, func(c *call, in files.Command) (says string, out map[string]string, err error) {
+	return define(s, t, func(c *call, in files.Command) (says string, out map[string]string, err error) {
 		mode := access.Each // core blocks are the agent's, too
 		if in.Writes() {
 			mode |= access.Write
@@ -180,16 +246,15 @@ func (s *Server) fileTool() error {
 		})
 		return says, map[string]string{"text": says}, err
 	})
-	return nil
 }
 
 // flowTool adds one of ReMe's flows. It may name a workspace or a user, which the key must open.
-func (s *Server) flowTool(f flows.Flow) {
+func (s *Server) flowTool(f flows.Flow) error {
 	t := &sdk.Tool{Name: f.Name, Description: f.Description, InputSchema: schemaOf(f.Request), Annotations: reads}
 	if f.Mode&access.Write != 0 {
 		t.Annotations = changes
 	}
-	define(s, t, func(c *call, _ map[string]any) (says string, r *flows.Response, err error) {
+	return define(s, t, func(c *call, in json.RawMessage) (says string, r *flows.Response, err error) {
 		opened := c.scope
 		open := func(want backends.Scope, m access.Mode) (backends.Scope, error) {
 			if want.UserID == "" && want.Workspace == "" {
@@ -204,7 +269,7 @@ func (s *Server) flowTool(f flows.Flow) {
 			}
 			return want, err
 		}
-		r, err = s.cfg.Flows.Call(c, f.Name, open, c.scope.Namespace, c.request.Params.Arguments)
+		r, err = s.cfg.Flows.Call(c, f.Name, open, c.scope.Namespace, in)
 		if f.Mode&access.Write != 0 && c.ask == nil {
 			c.audit(opened, err)
 		}

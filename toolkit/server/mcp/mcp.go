@@ -23,11 +23,15 @@
 //	files    memory, the tool of package files
 //	reme     ReMe's flows under their own names; its two tools above only without session
 //
+// search_memory, add_memory and update_memory are the tools that an agent gets from package toolkit:
+// the same arguments, descriptions, leniency and result, a text. search_memory also takes query for
+// keywords.
+//
 // forget erases everything, once the user agrees: the client has to ask them (elicitation). Clients
 // that cannot ask are refused, unless Config.AllowForget says otherwise. The result of a flow is
-// ReMe's answer, and as structured content also success and metadata. Every result is structured
-// content, and a text for models: a line for each memory, the text of files and flows, else the
-// same JSON. A mistake of a model is an error of the tool, with a text that says what to do.
+// ReMe's answer, and as structured content also success and metadata. Every other result is
+// structured content, too, and a text for models: a line for each memory, the text of files, else
+// the same JSON. A mistake of a model is an error of the tool, with a text that says what to do.
 // Failures of the server go to Config.OnError.
 //
 // Resources are memory://memories and memory://sessions, which list memories and sessions, and each
@@ -51,11 +55,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/agenttool"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/toolkit/server/access"
@@ -104,8 +108,6 @@ type Server struct {
 	cfg  Config // without Memory, which the door holds
 	door *access.Door
 	mcp  *sdk.Server
-
-	inputs map[string]*jsonschema.Schema // the arguments of each tool
 }
 
 // New returns a server. It returns ErrInvalid if Memory is nil, the scope is invalid, a group of tools
@@ -114,7 +116,7 @@ func New(cfg *Config) (*Server, error) {
 	if cfg == nil || cfg.Memory == nil {
 		return nil, fmt.Errorf("mcp: no Config.Memory: %w: pass one of middleware.New", backends.ErrInvalid)
 	}
-	s := &Server{cfg: *cfg, door: access.NewDoor(cfg.Memory, nil), inputs: map[string]*jsonschema.Schema{}}
+	s := &Server{cfg: *cfg, door: access.NewDoor(cfg.Memory, nil)}
 	if len(cfg.Tools) == 0 {
 		s.cfg.Tools = groups[:1]
 	}
@@ -130,7 +132,6 @@ func New(cfg *Config) (*Server, error) {
 	if cfg.Flows != nil {
 		cfg.Memory.ForgetsAlso(cfg.Flows.Place())
 	}
-	s.mcp.AddReceivingMiddleware(s.lenient)
 	s.resources()
 	if err = errors.Join(err, s.tools()); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
@@ -258,8 +259,11 @@ func (c *call) report(err error) { work.Report(c, c.cfg.OnError, c.name, err) }
 // their details.
 func (c *call) explain(err error) error {
 	is := func(sort error) bool { return errors.Is(err, sort) }
+	var own agenttool.Refusal
 	var says string
 	switch {
+	case errors.As(err, &own):
+		says = string(own)
 	case c.Err() != nil:
 		return context.Cause(c)
 	case is(backends.ErrUnavailable), is(backends.ErrModel):

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -216,8 +217,20 @@ func use(t *testing.T, c *sdk.ClientSession, tool string, arguments any) result 
 func ok(t *testing.T, c *sdk.ClientSession, tool string, arguments any) result {
 	r := use(t, c, tool, arguments)
 	require.False(t, r.failed, "%s: %s", tool, r.text)
-	require.NotNil(t, r.out, tool)
+	require.Equal(t, slices.Contains(agents, tool), r.out == nil, tool)
 	return r
+}
+
+// agents are the tools that an agent of a program's own has, too: their result is a text.
+var agents = []string{"search_memory", "add_memory", "update_memory"}
+
+// noted adds a memory, and returns its whole id, of which the tool shows a part.
+func noted(t *testing.T, c *sdk.ClientSession, said string) string {
+	shown := regexp.MustCompile(`^Successfully recorded to memory:\n- added: \[(.*)\] `).FindStringSubmatch(ok(t, c, "add_memory", object{"thinking": "", "content": []string{said}}).text)
+	require.Len(t, shown, 2)
+	listed := regexp.MustCompile(`\[(\S*` + shown[1] + `)\] `).FindStringSubmatch(ok(t, c, "list_memories", nil).text)
+	require.Len(t, listed, 2)
+	return listed[1]
 }
 
 type object = map[string]any
@@ -256,12 +269,12 @@ func everyTool(t *testing.T, c *sdk.ClientSession) {
 		delete(left, tool)
 		return ok(t, c, tool, arguments)
 	}
-	id := at(t, call("add_memory", object{"content": []string{"Ann drinks oolong tea in the morning."}}).out, "items", 0, "memory", "id").(string)
-	found := call("search_memory", object{"query": "oolong tea"})
-	assert.Contains(t, found.text, "oolong tea in the morning")
-	assert.Equal(t, id, at(t, found.out, "memories", 0, "id"))
-	assert.NotZero(t, at(t, found.out, "memories", 0, "score"))
-	assert.Equal(t, "Ann drinks white tea.", at(t, call("update_memory", object{"id": id, "content": "Ann drinks white tea."}).out, "text"))
+	delete(left, "add_memory")
+	whole := noted(t, c, "Ann drinks oolong tea in the morning.")
+	found := call("search_memory", object{"keywords": []string{"oolong", "tea"}})
+	id := regexp.MustCompile(`^- \[(\w{6})\] .*oolong tea in the morning`).FindStringSubmatch(found.text)[1]
+	assert.True(t, strings.HasSuffix(whole, id))
+	assert.Equal(t, "Updated memory ["+id+"]: Ann drinks white tea.", call("update_memory", object{"id": id, "content": "Ann drinks white tea."}).text)
 	assert.Contains(t, call("list_memories", object{"limit": 10}).text, "white tea")
 	assert.Len(t, at(t, call("memory_history", object{"id": id}).out, "events"), 2)
 	assert.Contains(t, call("grep_working_memory", object{"pattern": "bees"}).text, "I keep bees")
@@ -300,7 +313,7 @@ func everyTool(t *testing.T, c *sdk.ClientSession) {
 	forgotten := call("forget", object{})
 	assert.Contains(t, forgotten.text, "Erased of files: ")
 	assert.Contains(t, at(t, forgotten.out, "places"), "files")
-	assert.Empty(t, ok(t, c, "search_memory", object{"query": "tea"}).out["memories"])
+	assert.Contains(t, ok(t, c, "search_memory", object{"keywords": "tea"}).text, "no relevant memories")
 	assert.Empty(t, left, "tools that were not called")
 }
 
@@ -377,12 +390,13 @@ func TestToolsAreDescribed(t *testing.T) {
 	for tool, err := range c.Tools(t.Context(), nil) {
 		require.NoError(t, err)
 		assert.NotEmpty(t, tool.Description, tool.Name)
-		assert.NotNil(t, tool.OutputSchema, tool.Name)
+		assert.Equal(t, slices.Contains(agents, tool.Name), tool.OutputSchema == nil, tool.Name)
 		if tool.Annotations.ReadOnlyHint {
 			readOnly = append(readOnly, tool.Name)
 		}
-		for _, schema := range []any{tool.InputSchema, tool.OutputSchema} {
-			plain(t, tool.Name, schema)
+		plain(t, tool.Name, tool.InputSchema)
+		if tool.OutputSchema != nil {
+			plain(t, tool.Name, tool.OutputSchema)
 		}
 	}
 	assert.Subset(t, readOnly, []string{"search_memory", "list_memories", "memory_history", "grep_working_memory", "read_working_memory", "retrieve_task_memory"})
@@ -477,7 +491,7 @@ func TestResources(t *testing.T) {
 func TestTwoTenants(t *testing.T) {
 	w := newWorld(t, testkit.SQLite(t))
 	a, b := w.connect("ann", nil), w.connect("bob", nil)
-	id := at(t, ok(t, a, "add_memory", object{"content": []string{"Ann's vault code is MARMALADE."}}).out, "items", 0, "memory", "id").(string)
+	id := noted(t, a, "Ann's vault code is MARMALADE.")
 	ok(t, a, "memory", object{"command": "create", "path": "/memories/vault", "file_text": "MARMALADE"})
 	ok(t, a, "summary_task_memory", object{"workspace_id": "kitchen", "trajectories": trajectory("Help me", "LESSON opening the vault | say MARMALADE")})
 	ok(t, a, "add_tool_call_result", object{"workspace_id": "kitchen", "tool_call_results": []any{object{"tool_name": "vault", "input": "MARMALADE", "output": "MARMALADE", "success": true}}})
@@ -568,8 +582,8 @@ func TestForgetAsksTheUser(t *testing.T) {
 				go func() { _ = s.Run(t.Context(), there) }()
 				client = connect(t, here, opts, version)
 			}
-			id := at(t, ok(t, client, "add_memory", object{"content": []string{"Ann drinks tea."}}).out, "items", 0, "memory", "id")
-			one := at(t, ok(t, client, "add_memory", object{"content": []string{"Ann rides a bicycle."}}).out, "items", 0, "memory", "id")
+			id := noted(t, client, "Ann drinks tea.")
+			one := noted(t, client, "Ann rides a bicycle.")
 			assert.NotEqual(t, id, one)
 			erased := use(t, client, "delete_memory", object{"id": one, "erase": true})
 			assert.Equal(t, !c.gone, erased.failed, "one memory is erased after the same question")
@@ -577,14 +591,14 @@ func TestForgetAsksTheUser(t *testing.T) {
 			assert.Contains(t, res.text, c.says, "%s, %s", c.name, version)
 			assert.Equal(t, !c.gone, res.failed)
 			assert.Equal(t, c.action != "", strings.Contains(asked, `Everything that is remembered of "ann"`))
-			assert.Equal(t, c.gone, len(ok(t, client, "search_memory", object{"query": "Ann drinks tea"}).out["memories"].([]any)) == 0)
+			assert.Equal(t, c.gone, strings.Contains(ok(t, client, "search_memory", object{"query": "Ann drinks tea"}).text, "no relevant memories"))
 		}
 	}
 }
 
 func TestAKeyThatReads(t *testing.T) {
 	w := newWorld(t, testkit.SQLite(t))
-	id := at(t, ok(t, w.connect("ann", nil), "add_memory", object{"content": []string{"Ann drinks tea."}}).out, "items", 0, "memory", "id")
+	id := noted(t, w.connect("ann", nil), "Ann drinks tea.")
 	c := w.connect("reader", nil)
 	assert.Contains(t, ok(t, c, "search_memory", object{"query": "tea"}).text, "drinks tea")
 	ok(t, c, "memory", object{"command": "view", "path": "/memories"})

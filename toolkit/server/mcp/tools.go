@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/cloudwego/eino/schema"
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,74 +19,12 @@ import (
 	"github.com/einomem/einomem/internal/text"
 )
 
-// maxAdded is how many bytes one add_memory or update_memory may note down.
-const maxAdded = 64 << 10
-
-func fits(content string) error {
-	if n := len(content); n == 0 || n > maxAdded {
-		return fmt.Errorf("%w: content has %d bytes: record what matters in a few sentences, at most %d bytes", backends.ErrInvalid, n, maxAdded)
-	}
-	return nil
-}
-
 // page is a limit within its range, with its default.
 func page(limit, standard, most int) int { return min(max(cmp.Or(limit, standard), 1), most) }
 
 // bullet is the line of a memory for models.
 func bullet(h *backends.Hit) string {
 	return text.Truncate(note.View{Language: backends.English}.Bullet(h, h.ID), 2000) + "\n"
-}
-
-type searchIn struct {
-	Query string `json:"query" jsonschema:"what to search for: a question, a name, a topic"`
-	Limit int    `json:"limit,omitempty" jsonschema:"the most memories to return, 1 to 50; 10 by default"`
-}
-
-type searchOut struct {
-	Memories []backends.Hit `json:"memories"`
-}
-
-func search(c *call, in searchIn) (says string, out searchOut, err error) {
-	resp, err := c.Search(c, &backends.SearchRequest{Query: text.Truncate(in.Query, 4000), TopK: page(in.Limit, 10, 50)})
-	if err != nil {
-		return "", out, err
-	}
-	if resp.Degraded != nil {
-		c.report(resp.Degraded)
-	}
-	for i := range resp.Hits {
-		says += bullet(&resp.Hits[i])
-	}
-	out.Memories = append([]backends.Hit{}, resp.Hits...)
-	return cmp.Or(says, "(no relevant memories found)"), out, nil
-}
-
-type addIn struct {
-	Content []string `json:"content" jsonschema:"complete sentences that are clear without this conversation, one for each item"`
-}
-
-func add(c *call, in addIn) (says string, resp *backends.AddResponse, err error) {
-	if err := fits(strings.Join(in.Content, "")); err != nil {
-		return "", nil, err
-	}
-	r := &backends.AddRequest{Scope: c.Scope, Author: backends.AuthorAgent}
-	for _, s := range in.Content {
-		r.Messages = append(r.Messages, backends.Message{Message: schema.AssistantMessage(s, nil)})
-	}
-	if resp, err = c.Backend().Add(c, r); err != nil {
-		return "", nil, err
-	}
-	resp.Items = append([]backends.Item{}, resp.Items...) // an empty list is [] in JSON
-	for _, it := range resp.Items {
-		says += string(it.Outcome) + ": " + strings.TrimPrefix(bullet(&backends.Hit{Memory: it.Memory}), "- ")
-		err = errors.Join(err, it.Err)
-	}
-	stored := func(it backends.Item) bool { return it.Err == nil }
-	if err != nil && slices.ContainsFunc(resp.Items, stored) {
-		c.report(err)
-		err = nil
-	}
-	return cmp.Or(says, "Nothing was recorded: memory found nothing in it to store."), resp, err
 }
 
 type listIn struct {
@@ -124,28 +60,10 @@ type historyOut struct {
 }
 
 func history(c *call, in idIn) (says string, out historyOut, err error) {
-	out.Events, err = c.Manager.History(c, &backends.HistoryRequest{Scope: c.Scope, ID: in.ID})
-	return "", out, err
-}
-
-type updateIn struct {
-	ID      string `json:"id" jsonschema:"the id of the memory, as search_memory and list_memories show it"`
-	Content string `json:"content,omitempty" jsonschema:"the whole new text; it may be left out beside standing or delicate"`
-
-	Standing *bool `json:"standing,omitempty" jsonschema:"whether it always applies, whatever is asked"`
-	Delicate *bool `json:"delicate,omitempty" jsonschema:"whether it is shown only where a question is about it"`
-}
-
-func update(c *call, in updateIn) (says string, m *backends.Memory, err error) {
-	r := &backends.UpdateRequest{Scope: c.Scope, ID: in.ID, Standing: in.Standing, Delicate: in.Delicate}
-	if content := strings.TrimSpace(in.Content); content != "" || in.Standing == nil && in.Delicate == nil {
-		r.Text = &content
-		if err := fits(content); err != nil {
-			return "", nil, err
-		}
+	if in.ID, err = note.Find(c, c.Manager, c.Scope, in.ID); err == nil {
+		out.Events, err = c.Manager.History(c, &backends.HistoryRequest{Scope: c.Scope, ID: in.ID})
 	}
-	m, err = c.Manager.Update(c, r)
-	return "", m, err
+	return "", out, err
 }
 
 type deleteIn struct {
@@ -154,6 +72,9 @@ type deleteIn struct {
 }
 
 func remove(c *call, in deleteIn) (says string, deleted deleteIn, err error) {
+	if in.ID, err = note.Find(c, c.Manager, c.Scope, in.ID); err != nil {
+		return "", in, err
+	}
 	if in.Erase {
 		if err := c.agreed(fmt.Sprintf("Memory %q will be erased with its history, and with what was said in the turn that taught it.", in.ID)); err != nil {
 			return "", in, err
