@@ -25,7 +25,7 @@
 //
 //	/                the page
 //	/openapi.json    all endpoints: of this project, ReMe, mem0, agent-memory-server
-//	/mcp             MCP, streamable HTTP
+//	/mcp             MCP, streamable HTTP; /sse for clients with server-sent events
 //	/healthz         the process lives
 //	/readyz          the store answers, and the server stays
 //	/metrics         for Prometheus; to an admin key for everything alone, if there are keys

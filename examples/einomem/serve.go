@@ -227,6 +227,9 @@ func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.rest)
 	mux.Handle("/mcp", s.mcp.Handler())
+	events := s.mcp.SSEHandler()
+	mux.Handle("/sse", events)
+	mux.Handle("/sse/", events)
 	if s.chat != nil {
 		mux.Handle("POST /chat", s.chat)
 	}

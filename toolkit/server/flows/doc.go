@@ -11,7 +11,8 @@
 // # Scopes
 //
 // A request names a workspace, or a user by user_id. For personal memory the workspace_id is a
-// user's, too, as ReMe's clients have a workspace for each user. Every flow calls Open before it
+// user's, too, as ReMe's clients have a workspace for each user. If the caller opens no user of that
+// name but the workspace, it is the person as whom the caller acts there. Every flow calls Open before it
 // reads or writes anything, and uses the scope that Open returns. So a server decides which scopes
 // its caller may reach, and may replace the request's scope by the connection's.
 //

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -150,7 +151,8 @@ type owner struct {
 	UserID      string `json:"user_id,omitempty" jsonschema:"whose personal memory; in place of a workspace"`
 }
 
-// scope returns the scope of a request. ReMe's clients have a workspace for each user.
+// scope returns the scope of a request. ReMe's clients have a workspace for each user, so that of
+// personal memory is a user, where the caller opens that user.
 func (o owner) scope(ofPerson bool) backends.Scope {
 	if ofPerson || o.UserID != "" {
 		return backends.Scope{UserID: cmp.Or(o.UserID, o.WorkspaceID)}
@@ -182,7 +184,12 @@ func add[In request](f *Flows, name string, is int, does string, serve func(c *c
 		s := in.scope(is&personal != 0)
 		s.Namespace = c.namespace
 		var err error
-		if c.scope, err = c.open(s, flow.Mode); err == nil && flow.Mode&access.Write != 0 {
+		c.scope, err = c.open(s, flow.Mode)
+		if w := in.scope(false); errors.Is(err, backends.ErrDenied) && w.Workspace != "" && s.Workspace == "" {
+			w.Namespace = c.namespace
+			c.scope, err = c.open(w, flow.Mode) // no user of that name: the caller's own, in that workspace
+		}
+		if err == nil && flow.Mode&access.Write != 0 {
 			c.Context, err = c.memory.Begin(c.Context, c.scope)
 		}
 		if err != nil {

@@ -80,6 +80,9 @@ func (c *call) openFor(action string) (err error) {
 	if c.scope.Workspace != "" || action == "load" {
 		m |= access.Program
 	}
+	if c.scope.Workspace != "" {
+		c.scope.UserID, c.scope.AgentID = "", "" // it is the program's, and no member's
+	}
 	c.scope, err = c.open(c.scope, m)
 	return err
 }

@@ -258,7 +258,7 @@ func (s *Server) flowTool(f flows.Flow) error {
 		opened := c.scope
 		open := func(want backends.Scope, m access.Mode) (backends.Scope, error) {
 			if want.UserID == "" && want.Workspace == "" {
-				want = c.scope
+				want = c.unnamed(m)
 			}
 			if want.UserID+want.AgentID == "" && m&(access.Whole|access.Program) == 0 { // the person who acts in the workspace
 				want.UserID = c.scope.UserID
@@ -283,4 +283,17 @@ func (s *Server) flowTool(f flows.Flow) error {
 		}
 		return says, r, nil
 	})
+}
+
+// unnamed returns the scope of a flow that names none: the connection's, for a person in the
+// workspace "default", as for ReMe's clients, where the key opens that.
+func (c *call) unnamed(m access.Mode) backends.Scope {
+	s := c.scope
+	if s.Workspace == "" && s.UserID+s.AgentID != "" {
+		s.Workspace = "default"
+	}
+	if _, err := c.key.Open(s, m); err != nil {
+		return c.scope
+	}
+	return s
 }

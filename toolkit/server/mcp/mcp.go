@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package mcp serves memory to clients of the Model Context Protocol, such as coding agents and
-// chat clients: over HTTP, or over standard input and output.
+// chat clients: over HTTP, streamable or with server-sent events, or over standard input and output.
 //
 //	s, err := mcp.New(&mcp.Config{Memory: mem, Guard: guard}) // a middleware.MemoryMiddleware
 //	http.Handle("/mcp", s.Handler())
@@ -150,7 +150,7 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 	if t == nil {
 		t = &sdk.StdioTransport{}
 	}
-	c := &connection{scope: scope, key: &access.Key{
+	c := &connection{run: true, scope: scope, key: &access.Key{
 		Name: "run", Namespaces: []string{cmp.Or(scope.Namespace, backends.DefaultNamespace)},
 		Users: []string{scope.UserID}, Agents: []string{scope.AgentID}, Workspaces: append([]string{scope.Workspace}, s.cfg.Workspaces...),
 		As: scope.UserID, Write: !s.cfg.ReadOnly, Admin: scope.UserID == "" || len(s.cfg.Workspaces) > 0,
@@ -162,7 +162,11 @@ func (s *Server) Run(ctx context.Context, t sdk.Transport) error {
 type connection struct {
 	key   *access.Key
 	scope backends.Scope
+	run   bool // over Run: who started the program says whose memory it is
 }
+
+// String names the key and the scope, to which a session belongs.
+func (c *connection) String() string { return fmt.Sprintf("%q %q", c.key.Name, c.scope) }
 
 type connectionKey struct{}
 
@@ -172,20 +176,25 @@ type connectionKey struct{}
 func (s *Server) Handler() http.Handler {
 	streams := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.mcp }, &sdk.StreamableHTTPOptions{SessionTimeout: idle})
 	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
-		c := ctx.Value(connectionKey{}).(*connection)
-		return &auth.TokenInfo{UserID: fmt.Sprintf("%q %q", c.key.Name, c.scope)}, nil
+		return &auth.TokenInfo{UserID: ctx.Value(connectionKey{}).(*connection).String()}, nil
 	}
 	bound := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(streams)
+	return s.guarded(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("X-API-Key")
+		r.Header.Set("Authorization", "Bearer known") // the SDK binds a session to the UserID of its token, which verify makes
+		bound.ServeHTTP(w, r)
+	})
+}
+
+// guarded returns a handler of the requests that the guard lets through, with their connection.
+func (s *Server) guarded(serve http.HandlerFunc) http.Handler {
 	return http.NewCrossOriginProtection().Handler(access.Paced(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.connect(r)
 		if err != nil {
 			http.Error(w, err.Error(), status(err))
 			return
 		}
-		r = r.Clone(context.WithValue(r.Context(), connectionKey{}, c))
-		r.Header.Del("X-API-Key")
-		r.Header.Set("Authorization", "Bearer known") // the SDK binds a session to the UserID of its token, which verify makes
-		bound.ServeHTTP(w, r)
+		serve(w, r.Clone(context.WithValue(r.Context(), connectionKey{}, c)))
 	})))
 }
 
@@ -270,6 +279,9 @@ func (c *call) explain(err error) error {
 	case is(errCannotAsk):
 		says = "Nothing was erased: this client cannot ask its user, and no answer of a model counts. " +
 			"The user can erase it with a client that asks, on the page of the memory server, or with the help of whoever runs it."
+	case is(backends.ErrDenied) && c.run:
+		says = "Denied: this server was started for other memory, or to read only. Nothing was done. " +
+			"Who starts it opens it, such as by the flags -user NAME and -workspace NAME or any."
 	case is(backends.ErrDenied):
 		says = "Denied: this key does not open that, or may only read it. Nothing was done."
 	case is(backends.ErrDeclined):
@@ -278,6 +290,9 @@ func (c *call) explain(err error) error {
 		says = "What this is about was forgotten meanwhile: nothing was stored."
 	case is(backends.ErrConflict):
 		says = "It was changed meanwhile. Look at it again, and then decide."
+	case is(backends.ErrNoScope) && c.run:
+		says = "This server was started without what this tool needs: a user for personal memory, a workspace for that of tasks and tools, " +
+			"a session for what was said. Who starts it names them, such as by the flags -user, -workspace and -session."
 	case is(backends.ErrNoScope):
 		says = fmt.Sprintf("This connection does not say whose memory it is about: send the header %s, %s or %s, and for what was said also %s.",
 			access.HeaderUser, access.HeaderAgent, access.HeaderWorkspace, access.HeaderSession)

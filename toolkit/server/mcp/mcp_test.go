@@ -756,6 +756,138 @@ func TestRunServesItsScopeAlone(t *testing.T) {
 	require.ErrorIs(t, s.Run(t.Context(), nil), backends.ErrNoScope)
 }
 
+// run serves a store over Run, to a client whose user agrees.
+func run(t *testing.T, db store.Store, change func(*mcp.Config)) *sdk.ClientSession {
+	s, err := serve(db, nil, change)
+	require.NoError(t, err)
+	here, there := sdk.NewInMemoryTransports()
+	go func() { _ = s.Run(t.Context(), there) }()
+	return connect(t, here, agreeing())
+}
+
+// Whoever starts a server for a user may open workspaces to ReMe's flows beside it.
+func TestFlowsOfAUserOverRun(t *testing.T) {
+	db := testkit.SQLite(t)
+	bob := run(t, db, func(c *mcp.Config) { c.Scope, c.Workspaces = backends.Scope{UserID: "bob"}, []string{access.Any} })
+	ok(t, bob, "summary_personal_memory", object{"trajectories": trajectory("FACT I like wolves")})
+
+	all := run(t, db, func(c *mcp.Config) { c.Scope, c.Workspaces = backends.Scope{UserID: "ann"}, []string{access.Any} })
+	for _, named := range []object{{}, {"workspace_id": "shop"}} {
+		with := func(more object) object { maps.Copy(more, named); return more }
+		for _, call := range []struct {
+			tool      string
+			arguments object
+			says      string
+		}{
+			{"summary_task_memory", object{"trajectories": trajectory("Help me", "LESSON planning a project | list the goal first")}, "list the goal"},
+			{"retrieve_task_memory", object{"query": "planning a project"}, "list the goal"},
+			{"add_tool_call_result", object{"tool_call_results": []any{object{"tool_name": "web_search", "input": "a", "output": "b", "success": true}}}, ""},
+			{"retrieve_tool_memory", object{"tool_names": "web_search"}, "web_search"},
+			{"summary_personal_memory", object{"trajectories": trajectory("FACT I like tea")}, ""},
+			{"retrieve_personal_memory", object{"query": "what do I like"}, "tea"},
+			{"vector_store", object{"action": "list"}, ""},
+		} {
+			r := ok(t, all, call.tool, with(maps.Clone(call.arguments)))
+			assert.Equal(t, true, r.out["success"], call.tool)
+			assert.Contains(t, r.text, call.says)
+			assert.NotContains(t, fmt.Sprint(r.out), "wolves")
+		}
+	}
+	assert.NotContains(t, ok(t, all, "retrieve_personal_memory", object{"workspace_id": "bob", "query": "wolves"}).text, "wolves", "it is the caller's own")
+	assert.True(t, use(t, all, "retrieve_personal_memory", object{"user_id": "bob", "query": "wolves"}).failed)
+	assert.Contains(t, ok(t, all, "search_memory", object{"keywords": "tea"}).text, "tea")
+	ok(t, all, "vector_store", object{"action": "delete", "workspace_id": "shop"})
+	assert.NotContains(t, ok(t, all, "retrieve_task_memory", object{"workspace_id": "shop", "query": "planning"}).text, "goal")
+	assert.Contains(t, ok(t, all, "retrieve_task_memory", object{"query": "planning"}).text, "goal", "the workspace default is another")
+
+	lab := run(t, db, func(c *mcp.Config) { c.Scope, c.Workspaces = backends.Scope{UserID: "ann"}, []string{"lab"} })
+	ok(t, lab, "retrieve_task_memory", object{"workspace_id": "lab", "query": "x"})
+	assert.True(t, use(t, lab, "retrieve_task_memory", object{"workspace_id": "shop", "query": "x"}).failed)
+	assert.True(t, use(t, lab, "vector_store", object{"workspace_id": "lab", "src_workspace_id": "default", "action": "copy"}).failed)
+}
+
+// Over Run there are no headers to send: a refusal says how the program is started.
+func TestRefusalsOverRun(t *testing.T) {
+	db := testkit.SQLite(t)
+	for name, scope := range map[string]backends.Scope{"a user": {UserID: "ann"}, "a workspace": {Workspace: "lab"}} {
+		c := run(t, db, func(cfg *mcp.Config) { cfg.Scope, cfg.ReadOnly = scope, name == "a user" })
+		for _, call := range []struct {
+			tool      string
+			arguments object
+		}{
+			{"grep_working_memory", object{"pattern": "x"}}, {"read_working_memory", object{"archive": "log-1"}},
+			{"retrieve_task_memory", object{"query": "x"}}, {"retrieve_task_memory", object{"query": "x", "workspace_id": "shop"}},
+			{"retrieve_personal_memory", object{"query": "x", "user_id": "bob"}}, {"summary_personal_memory", object{"trajectories": trajectory("FACT x")}},
+		} {
+			r := use(t, c, call.tool, call.arguments)
+			assert.NotContains(t, r.text, "eader", "%s: %s", name, call.tool)
+			assert.NotContains(t, r.text, "key", "%s: %s", name, call.tool)
+			if r.failed {
+				assert.Contains(t, r.text, "-workspace", "%s: %s", name, call.tool)
+			}
+		}
+		assert.True(t, use(t, c, "add_memory", object{"content": "x"}).failed)
+		_, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "memory://sessions"})
+		assert.NotContains(t, fmt.Sprint(err), "eader", name)
+	}
+}
+
+func TestServerSentEvents(t *testing.T) {
+	w := newWorld(t, testkit.SQLite(t))
+	srv := httptest.NewServer(w.server.SSEHandler())
+	t.Cleanup(srv.Close)
+	sse := func(h headers) sdk.Transport {
+		return &sdk.SSEClientTransport{Endpoint: srv.URL + "/sse/", HTTPClient: &http.Client{Transport: h}}
+	}
+	everyTool(t, connect(t, sse(headers{"X-API-Key": "ann", access.HeaderSession: "s1"}), agreeing()))
+	assert.Empty(t, w.failed)
+	assert.Contains(t, w.audit.String(), `"key":"ann","action":"mcp add_memory"`)
+
+	events := httptest.NewRecorder() // of a session of ann's
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/sse", nil)
+	r.Header.Set("X-API-Key", "ann")
+	written, ended := make(chan struct{}), make(chan struct{})
+	handler := w.server.SSEHandler()
+	go func() {
+		handler.ServeHTTP(&announced{ResponseRecorder: events, written: written}, r)
+		close(ended)
+	}()
+	<-written
+	at := regexp.MustCompile(`/sse\?sessionid=\w+`).FindString(events.Body.String())
+	require.NotEmpty(t, at)
+	send := func(key, at string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, at, strings.NewReader(initialize))
+		r.Header.Set("X-API-Key", key)
+		out := httptest.NewRecorder()
+		handler.ServeHTTP(out, r)
+		return out.Code
+	}
+	assert.Equal(t, http.StatusUnauthorized, send("", at))
+	for _, key := range []string{"bob", "many", "reader"} {
+		assert.NotEqual(t, http.StatusAccepted, send(key, at), key)
+	}
+	assert.Equal(t, http.StatusNotFound, send("ann", "/sse?sessionid=made-up"))
+	cancel()
+	<-ended
+	assert.Equal(t, http.StatusNotFound, send("ann", at), "the session ends with its stream")
+	_, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), sse(headers{"X-API-Key": "ann", access.HeaderUser: "bob"}), nil)
+	require.Error(t, err)
+}
+
+// announced tells of the first bytes of an answer.
+type announced struct {
+	*httptest.ResponseRecorder
+	sync.Once
+	written chan struct{}
+}
+
+func (a *announced) Write(b []byte) (int, error) {
+	n, err := a.ResponseRecorder.Write(b)
+	a.Do(func() { close(a.written) })
+	return n, err
+}
+
 // A backend that lists nothing, and a memory without a window, have fewer tools.
 func TestWhatIsNotThereIsNotOffered(t *testing.T) {
 	mem, err := middleware.New(t.Context(), &middleware.Config{Backend: &testkit.Backend{}, Sessions: testkit.SQLite(t)})
