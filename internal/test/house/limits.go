@@ -15,13 +15,13 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 49_795, 36_000},
-	{"lines linked by middleware", 13_648, 14_500},
-	{"lines linked by the README's program", 27_026, 21_500},
+	{"product lines", 49_926, 36_000},
+	{"lines linked by middleware", 13_649, 14_500},
+	{"lines linked by the README's program", 27_027, 21_500},
 	{"public packages", 28, 25},
 	{"exported names", 865, 620},
 	{"public packages of nested modules", 7, 7},
-	{"exported names of nested modules", 105, 105},
+	{"exported names of nested modules", 106, 106},
 	{"settings", 309, 200},
 	{"configs", 32, 24},
 	{"internal types in exported signatures", 0, 0},
