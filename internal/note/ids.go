@@ -26,6 +26,9 @@ func IDs(hits []backends.Hit) []string {
 	return ids
 }
 
+// IsShort reports whether an id may be a part of a longer one.
+func IsShort(shown string) bool { return len(shown) >= shortID && len(shown) <= longID }
+
 // Shows reports whether an id may be shown as another one.
 func Shows(shown, id string) bool { return ending(id, len(shown)) == shown }
 
@@ -46,7 +49,7 @@ func ending(id string, n int) string {
 // Find returns the whole id of the memory for which bullets show a part of it. If several memories
 // have that part, the error names them; an unknown id is returned as it is, without brackets.
 func Find(ctx context.Context, m backends.Manager, scope backends.Scope, shown string) (string, error) {
-	if shown = Bare(shown); len(shown) < shortID || len(shown) > longID { // a whole one
+	if shown = Bare(shown); !IsShort(shown) {
 		return shown, nil
 	}
 	within := backends.Filter{Op: "icontains", Field: "id", Value: shown}
