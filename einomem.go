@@ -10,7 +10,7 @@
 //		Name: "assistant", Description: "helps", Model: chatModel,
 //		Middlewares: []adk.AgentMiddleware{mem.AgentMiddleware()}, // the one line
 //	})
-//	ctx = middleware.WithScope(ctx, middleware.Scope{UserID: "ann"})
+//	ctx = einomem.WithScope(ctx, einomem.Scope{UserID: "ann"})
 //
 // New does the same on another store. Package middleware tells what an agent gets; a program that
 // learns from work, or wants other parts, begins there.
@@ -24,11 +24,18 @@ import (
 
 	"github.com/cloudwego/eino/components/model"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/middleware"
 )
+
+// Scope says whose memory a call has.
+type Scope = backends.Scope
+
+// WithScope returns a context whose runs have the memory of a scope: see [middleware.WithScope].
+func WithScope(ctx context.Context, s Scope) context.Context { return backends.WithScope(ctx, s) }
 
 // Options are all other settings of the parts. They are copied on entry.
 type Options struct {

@@ -21,12 +21,12 @@ import (
 	"github.com/einomem/einomem/modes"
 )
 
-var ann = middleware.Scope{UserID: "ann", SessionID: "monday"}
+var ann = einomem.Scope{UserID: "ann", SessionID: "monday"}
 
 // say has one turn in which the user says a text.
 func say(t *testing.T, mem *einomem.Memory, text string) {
 	t.Helper()
-	ctx := middleware.WithScope(t.Context(), ann)
+	ctx := einomem.WithScope(t.Context(), ann)
 	asked, err := mem.Prepare(ctx, []*schema.Message{schema.UserMessage(text)})
 	require.NoError(t, err)
 	require.NoError(t, mem.Finish(ctx, append(asked, schema.AssistantMessage("Noted.", nil))))
