@@ -44,6 +44,22 @@ func check(err error) {
 	}
 }
 
+// use calls a memory tool as a model does.
+func use(ctx context.Context, mem interface {
+	Tools(context.Context) ([]tool.BaseTool, error)
+}, name, arguments string) string {
+	tools, err := mem.Tools(ctx)
+	check(err)
+	for _, t := range tools {
+		if info, err := t.Info(ctx); err == nil && info.Name == name {
+			answer, err := t.(tool.InvokableTool).InvokableRun(ctx, arguments)
+			check(err)
+			return answer
+		}
+	}
+	return "there is no tool " + name
+}
+
 // withoutIDs returns an answer without the ids of its memories.
 func withoutIDs(note string) string {
 	return regexp.MustCompile(`\[[^]]+\] `).ReplaceAllString(note, "")
@@ -203,16 +219,6 @@ func ExampleMemoryMiddleware_Tools() {
 	mem, _, end := knowing("vegetarian", modes.AgentControl)
 	defer end()
 
-	tools, err := mem.Tools(ctx)
-	check(err)
-	for _, t := range tools {
-		info, err := t.Info(ctx)
-		check(err)
-		if info.Name == "search_memory" {
-			found, err := t.(tool.InvokableTool).InvokableRun(ctx, `{"keywords":["food"]}`)
-			check(err)
-			fmt.Println(withoutIDs(found))
-		}
-	}
+	fmt.Println(withoutIDs(use(ctx, mem, "search_memory", `{"keywords":["food"]}`)))
 	// Output: - vegetarian
 }
