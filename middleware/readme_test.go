@@ -30,9 +30,18 @@ func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
 			Messages []struct{ Role, Content string }
 			Tools    []json.RawMessage
 			Format   json.RawMessage `json:"response_format"`
+			Input    []string
 		}
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/embeddings") { // each text has the same vector
+			vectors := make([]any, len(request.Input))
+			for i := range vectors {
+				vectors[i] = map[string]any{"index": i, "embedding": []float32{1, 0}}
+			}
+			_ = json.NewEncoder(w).Encode(map[string]any{"data": vectors})
 			return
 		}
 		var shown strings.Builder
@@ -56,10 +65,10 @@ func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
 		t.Run(readme, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("..", readme))
 			require.NoError(t, err)
-			block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(text)
-			require.NotNil(t, block, "no program")
+			blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+			require.Len(t, blocks, 2, "a program, and its lines for a model")
 			dir := t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), block[1], 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(withModel(t, blocks[0][1], blocks[1][1])), 0o600))
 			if readme != "README.md" && !testkit.Long() { // the program is the same, its comments are not
 				out, err := exec.CommandContext(t.Context(), "go", "vet", filepath.Join(dir, "main.go")).CombinedOutput()
 				require.NoError(t, err, "%s", out)
@@ -71,7 +80,7 @@ func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
 			say := func(words string) string {
 				cmd := exec.CommandContext(t.Context(), program, words)
 				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+service.URL, "OPENAI_MODEL=scripted")
+				cmd.Env = append(os.Environ(), "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+service.URL, "OPENAI_MODEL=scripted", "OPENAI_EMBEDDING_MODEL=scripted")
 				out, err := cmd.CombinedOutput()
 				require.NoError(t, err, "%s", out)
 				return string(out)
@@ -81,4 +90,19 @@ func TestTheProgramsOfTheREADMEsRememberAcrossProcesses(t *testing.T) {
 			assert.Contains(t, say("Where do I live?"), "Hangzhou")
 		})
 	}
+}
+
+// withModel puts the lines for a model in the place of the program's own, as the README's reader does.
+func withModel(t *testing.T, program, lines string) string {
+	t.Helper()
+	for _, swap := range [][2]string{
+		{`(?m)^\tmem := .*\n`, lines},
+		{`Model: &demomodel\.Model\{\}`, "Model: model"},
+		{`"github.com/einomem/einomem"\n`, "\"github.com/einomem/einomem\"\n\t\"github.com/einomem/einomem/backends/mem0\"\n\t\"github.com/einomem/einomem/backends/openai\"\n"},
+	} {
+		before := program
+		program = regexp.MustCompile(swap[0]).ReplaceAllLiteralString(program, swap[1])
+		require.NotEqual(t, before, program, swap[0])
+	}
+	return program
 }

@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 49_927, 36_000},
+	{"product lines", 49_942, 36_000},
 	{"lines linked by middleware", 13_650, 14_500},
-	{"lines linked by the README's program", 27_028, 21_500},
+	{"lines linked by the README's program", 27_040, 21_500},
 	{"public packages", 28, 25},
 	{"exported names", 867, 620},
 	{"public packages of nested modules", 7, 7},
