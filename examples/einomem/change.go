@@ -29,7 +29,9 @@ func forget(ctx context.Context, c *call) error {
 		part = nil // everything
 	}
 	receipt, err := store.Forget(ctx, c.db, *c.whose, part)
-	if file := c.String("receipt"); file != "" && err == nil && !c.dry {
+	if c.dry && err == nil { // these are about the copy
+		receipt.Checked, receipt.Outside = nil, nil
+	} else if file := c.String("receipt"); file != "" && err == nil {
 		var text []byte
 		if text, err = json.MarshalIndent(receipt, "", "  "); err == nil {
 			err = os.WriteFile(file, append(text, '\n'), 0o600)
@@ -84,7 +86,7 @@ func add(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("standing") || c.Bool("delicate") {
+	if c.IsSet("standing") || c.IsSet("delicate") {
 		return c.update(ctx, &backends.UpdateRequest{ID: item.Memory.ID})
 	}
 	return c.print(&item.Memory, nil)
@@ -219,15 +221,18 @@ func transfer(ctx context.Context, c *call) (err error) {
 	})
 }
 
-// retain erases memories beyond a rule, or lists them in a dry run.
+// retain erases memories beyond the rule of the flags, else beyond those of the settings.
 func retain(ctx context.Context, c *call) error {
 	days := func(flag string) time.Duration { return time.Duration(c.Int(flag)) * 24 * time.Hour }
-	if c.Int("older-than")+c.Int("ended-for")+c.Int("unused-for")+c.Int("at-most") == 0 {
-		return usage("retain: name a rule by -older-than, -ended-for, -unused-for or -at-most")
+	rules := c.settings.Retention
+	if c.Int("older-than")+c.Int("ended-for")+c.Int("unused-for")+c.Int("at-most") != 0 {
+		rules = &backends.Retention{Every: -1, Rules: []backends.RetentionRule{{
+			Kinds: c.kinds(), OlderThan: days("older-than"), EndedFor: days("ended-for"), UnusedFor: days("unused-for"), AtMost: c.Int("at-most"),
+		}}}
 	}
-	rules := &backends.Retention{Every: -1, Rules: []backends.RetentionRule{{
-		Kinds: c.kinds(), OlderThan: days("older-than"), EndedFor: days("ended-for"), UnusedFor: days("unused-for"), AtMost: c.Int("at-most"),
-	}}}
+	if rules == nil {
+		return usage("retain: name a rule by -older-than, -ended-for, -unused-for or -at-most, or rules by retention in the file of -config")
+	}
 	b, err := reme.New(ctx, &reme.Config{Store: c.db, Retention: rules, NoPersonal: true})
 	if err != nil {
 		return err

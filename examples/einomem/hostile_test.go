@@ -40,12 +40,12 @@ import (
 	"github.com/einomem/einomem/toolkit/server/rest"
 )
 
-// asProgram makes the test binary the program itself: another process, with its arguments.
-const asProgram = "EINOMEM_TEST_ARGUMENTS"
+// asProgram makes the test binary the program itself: another process.
+const asProgram = "EINOMEM_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if args := os.Getenv(asProgram); args != "" {
-		os.Exit(run(context.Background(), strings.Fields(args), os.Stdout, os.Stderr))
+	if os.Getenv(asProgram) != "" {
+		main()
 	}
 	status := m.Run()
 	testpostgres.Remove()
@@ -217,8 +217,8 @@ func (s *doors) forget(door int, user string) {
 // verified runs verify in another process.
 func (s *doors) verified(user, words string) {
 	s.Helper()
-	cmd := exec.CommandContext(s.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), asProgram+"="+strings.Join([]string{"-store", s.at, "verify", "-user", user, "-marker", words, "-folder", s.folder}, " "))
+	cmd := exec.CommandContext(s.Context(), os.Args[0], "-store", s.at, "verify", "-user", user, "-marker", words, "-folder", s.folder)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(s, err, string(out))
 }

@@ -10,15 +10,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/internal/test/testpostgres"
 	"github.com/einomem/einomem/toolkit/server/access"
 )
@@ -47,9 +51,12 @@ func startCommand(t *testing.T, command string, args ...string) (url string, log
 		_ = w.CloseWithError(err)
 		done <- err
 	}()
-	line, err := bufio.NewReader(r).ReadString('\n')
-	require.NoError(t, err)
-	url = strings.TrimSpace(strings.TrimPrefix(line, "listening on "))
+	printed, found := bufio.NewReader(r), false
+	for !found {
+		line, err := printed.ReadString('\n')
+		require.NoError(t, err)
+		url, found = strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	}
 	ended := false
 	stop = func() error {
 		if ended {
@@ -162,6 +169,11 @@ func TestAConfigurationThatCannotBe(t *testing.T) {
 		"listen: 0.0.0.0:8080":                   "configure keys",
 		"listen: nowhere":                        "listen",
 		"color: blue":                            "color",
+		"location: Hangzhou":                     "Asia/Shanghai",
+		"redact: some":                           "keys (the default)",
+		"agent: {mode: mine}":                    "mode",
+		"agent: {backend: mine}":                 "only code can set",
+		"retention: {rules: [{kinds: [fact]}]}":  "Rules[0]",
 		"tls: {cert: a.crt}":                     "belong together",
 		"log: {level: loud}":                     "loud",
 		"keys: [{name: shop, hash: mem_secret}]": "64 hex digits",
@@ -194,6 +206,70 @@ func TestANewKeyOpensTheServer(t *testing.T) {
 	url, _, _ := start(t, "-config", file)
 	status, body := get(t, url+"/api/v1/people", "Authorization", "Bearer "+secret)
 	require.Equal(t, http.StatusOK, status, body)
+}
+
+func TestTheFirstStartMakesAKey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	for range 2 {
+		url, _, stop := start(t, "-listen", ":0", "-key-file", file)
+		_, port, _ := strings.Cut(url, "[::]")
+		url = "http://127.0.0.1" + port
+		secret, err := os.ReadFile(file)
+		require.NoError(t, err)
+		status, _ := get(t, url+"/api/v1/people")
+		require.Equal(t, http.StatusUnauthorized, status)
+		status, body := get(t, url+"/api/v1/people", "Authorization", "Bearer "+strings.TrimSpace(string(secret)))
+		require.Equal(t, http.StatusOK, status, body)
+		require.Zero(t, run(t.Context(), []string{"health", "-listen", "0.0.0.0" + port}, io.Discard, io.Discard))
+		require.NoError(t, stop())
+		require.Equal(t, 1, run(t.Context(), []string{"health", "-listen", "0.0.0.0" + port}, io.Discard, io.Discard))
+	}
+}
+
+// The file sets what the library can: the parts say so by what they do.
+func TestTheFileSetsTheLibrary(t *testing.T) {
+	file, at := filepath.Join(t.TempDir(), "einomem.yaml"), filepath.Join(t.TempDir(), "memory.db")
+	require.NoError(t, os.WriteFile(file, []byte(`
+store: `+at+`
+location: Asia/Shanghai
+language: zh
+redact: personal
+retention: {rules: [{kinds: [fact], atmost: 1}]}
+reflection: {turns: 5, idle: 1m, calls: 3, tokens: 1000, rules: [duplicates]}
+agent: {mode: agent_control, topk: 7, deletetool: true, toolnames: {search_memory: recall}}
+facts: {factsonly: true, small: true, instructions: tastes}
+experience: {countuses: true}
+learning: {maxturns: 3, ttl: 720h}
+window: {budget: {window: 64000}}
+`), 0o600))
+	t.Setenv("OPENAI_API_KEY", "")
+	cfg, err := load(file, "", "", "")
+	require.NoError(t, err)
+	s, err := newService(t.Context(), cfg, backends.Scope{}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.close(t.Context())) }()
+	require.NotNil(t, s.mem.Reflection())
+	tools, err := s.mem.Tools(t.Context())
+	require.NoError(t, err)
+	var names []string
+	for _, tool := range tools {
+		info, err := tool.Info(t.Context())
+		require.NoError(t, err)
+		names = append(names, info.Name)
+	}
+	require.Subset(t, names, []string{"recall", "add_memory", "delete_memory"})
+	parts, err := cfg.parts(t.Context(), s.store)
+	require.NoError(t, err)
+	for _, text := range []string{"My phone is 13812345678.", "I like tea."} {
+		_, err = parts.facts.Remember(t.Context(), backends.Scope{UserID: "ann"}, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, parts.Close(t.Context()))
+	require.NotContains(t, calls(t, 0, at, "list", "-user", "ann"), "13812345678")
+	require.Contains(t, calls(t, 0, at, "-config", file, "retain", "-json"), `"surplus":1`)
+	require.Equal(t, "Asia/Shanghai", cfg.Agent.Location.String())
+	require.Equal(t, 64000, s.agent(parts).Window.(*window.Config).Budget.Window)
+	require.Equal(t, 720*time.Hour, s.agent(parts).Working.TTL)
 }
 
 func TestTheFileOfDefaultsIsValid(t *testing.T) {

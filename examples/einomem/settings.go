@@ -75,14 +75,8 @@ type settings struct {
 func load(file, listen, at, keyFile string) (*settings, error) {
 	c := &settings{Core: []core.Block{{Name: "pinned", Description: "what is always to be kept in mind"}}}
 	if file != "" {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("the file of settings: %w", err)
-		}
-		d := yaml.NewDecoder(bytes.NewReader(b))
-		d.KnownFields(true)
-		if err := d.Decode(c); err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		if err := c.read(file); err != nil {
+			return nil, fmt.Errorf("the file of settings, %s: %w", file, err)
 		}
 	}
 	c.Listen = cmp.Or(listen, c.Listen, "127.0.0.1:8080")
@@ -90,6 +84,25 @@ func load(file, listen, at, keyFile string) (*settings, error) {
 	c.KeyFile = cmp.Or(keyFile, c.KeyFile)
 	c.Limits.Connections = cmp.Or(c.Limits.Connections, 1024)
 	return c, c.share()
+}
+
+// read takes in a file. The decoder panics where the file sets what only code can, such as a backend.
+func (c *settings) read(file string) (err error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("only code can set one of its fields: %v", r)
+		}
+	}()
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err = d.Decode(c); errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 // share gives the parts of the library what they have in common, unless they have their own.

@@ -1,0 +1,227 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
+)
+
+// program is the program in a process of its own, on one store.
+type program struct {
+	*testing.T
+	at string
+}
+
+// run runs it, which must end with the code, and returns what it printed.
+func (p *program) run(code int, args ...string) (out, errout string) {
+	p.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(p.Context(), os.Args[0], append([]string{"-store", p.at}, args...)...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "OPENAI_API_KEY=", "EINOMEM_LISTEN=", "EINOMEM_CONFIG=")
+	cmd.Stdout, cmd.Stderr, cmd.Stdin = &stdout, &stderr, strings.NewReader("我的狗叫旺财。\n我的狗叫什么？\n")
+	err := cmd.Run()
+	if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) {
+		p.Fatal(err)
+	}
+	require.Equal(p, code, cmd.ProcessState.ExitCode(), "%v: %s%s", args, &stdout, &stderr)
+	require.NotContains(p, stdout.String()+stderr.String(), "\x1b", "colours are for terminals")
+	return stdout.String(), stderr.String()
+}
+
+func (p *program) prints(args ...string) string {
+	p.Helper()
+	out, _ := p.run(0, args...)
+	return out
+}
+
+// exported is all that the store holds of somebody.
+func (p *program) exported(kind backends.PartitionKind, id string) string {
+	p.Helper()
+	var out strings.Builder
+	db := openStore(p.T, p.at)
+	_, err := store.Export(p.Context(), db, backends.Partition{Namespace: "default", Kind: kind, ID: id}, &out)
+	require.NoError(p, errors.Join(err, db.Close()))
+	return out.String()
+}
+
+// Whatever changes more than the memory that it names only says so at first, and its report is then
+// that of -yes.
+func TestNothingIsChangedWithoutYes(t *testing.T) {
+	on(t, func(t *testing.T, db string) {
+		p, dir := &program{t, db}, t.TempDir()
+		held, plan, library := filepath.Join(dir, "li.jsonl"), filepath.Join(dir, "plan.json"), filepath.Join(dir, "library.jsonl")
+		require.NoError(t, os.WriteFile(library, []byte(lines), 0o600))
+		for range 2 {
+			p.prints("add", "-user", "ann", "Ann likes chess.")
+		}
+		added := p.prints("add", "-user", "ann", "Ann likes rowing.", "-json")
+		var rowing backends.Memory
+		require.NoError(t, json.Unmarshal([]byte(added), &rowing))
+		p.prints("edit", "-user", "ann", rowing.ID, "Ann likes chess")
+		p.prints("export", "-user", "李雷", held)
+		drafted := p.prints("reflect", "-user", "ann", "-json")
+		require.NoError(t, os.WriteFile(plan, []byte(drafted), 0o600))
+		p.prints("library", "load", "lab", library, "-yes")
+		all := func() string {
+			return p.exported(backends.PartitionUser, "ann") + p.exported(backends.PartitionUser, "李雷") + p.exported(backends.PartitionWorkspace, "lab")
+		}
+		before, li := all(), p.exported(backends.PartitionUser, "李雷")
+		require.Contains(t, before, "先核对余额")
+		other := filepath.Join(dir, "other.db")
+		for _, command := range [][]string{
+			{"delete", "-user", "ann", rowing.ID}, {"delete", "-user", "ann", "-erase", rowing.ID}, {"undo", "-user", "ann", rowing.ID},
+			{"undo", "-user", "ann", "-session", "s1"}, {"forget", "-user", "ann", "-session", "s1"}, {"forget", "-user", "ann"},
+			{"import", held}, {"reflect", "-user", "ann"}, {"reflect", "-user", "ann", "-plan", plan}, {"retain", "-at-most", "1"},
+			{"retry"}, {"transfer", db, other}, {"library", "load", "lab", library}, {"library", "copy", "lab", "ann"},
+		} {
+			out, errout := p.run(0, append(command, "-json")...)
+			require.Equal(t, "nothing was changed: repeat the command with -yes\n", errout, command)
+			for line := range strings.Lines(out) {
+				require.Contains(t, line, `"dry_run":true`, command)
+			}
+			require.Equal(t, before, all(), command)
+		}
+		require.NoFileExists(t, other)
+
+		would := p.prints("forget", "-user", "ann", "-json")
+		var said, done backends.Receipt
+		require.NoError(t, json.Unmarshal([]byte(would), &said))
+		require.NoError(t, json.Unmarshal([]byte(p.prints("forget", "-user", "ann", "-json", "-yes")), &done))
+		require.Equal(t, [3]int{done.Memories, done.Sessions, done.Messages}, [3]int{said.Memories, said.Sessions, said.Messages})
+		require.Positive(t, said.Memories)
+		require.Equal(t, li, p.exported(backends.PartitionUser, "李雷"))
+	})
+}
+
+// A user is told of a memory by the end of its id, in a note, and has it shown, corrected and put
+// back by that.
+func TestAMemoryIsKnownByTheIDInANote(t *testing.T) {
+	on(t, func(t *testing.T, db string) {
+		p, file := &program{t, db}, filepath.Join(t.TempDir(), "einomem.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("agent: {updatetool: true}\nlocation: Asia/Shanghai\n"), 0o600))
+		p.prints("add", "-user", "韩梅梅", "我对花生过敏")
+		out, note := p.run(0, "-config", file, "chat", "-user", "韩梅梅", "-notes", "-say", "我对什么过敏？")
+		require.Contains(t, out, "我对花生过敏")
+		require.Contains(t, note, "Asia/Shanghai")
+		id := regexp.MustCompile(`\[([0-9a-f-]{6,12})\] 我对花生过敏`).FindStringSubmatch(note)
+		require.NotNil(t, id, note)
+
+		require.Contains(t, p.prints("show", id[1], "-user", "韩梅梅"), `"text": "我对花生过敏"`)
+		_, errout := p.run(1, "show", id[1], "-user", "ann")
+		require.Contains(t, errout, "not found: list -all shows all ids")
+		p.run(1, "edit", id[1], "爱吃花生", "-user", "ann")
+		p.run(1, "delete", id[1], "-user", "李雷", "-yes")
+		require.Contains(t, p.prints("edit", id[1], "我对虾过敏", "-delicate", "-expires", "2030-01-01", "-user", "韩梅梅", "-json"), `"delicate":true`)
+		require.Contains(t, p.prints("history", id[1], "-user", "韩梅梅"), "updated")
+		require.Contains(t, p.prints("undo", id[1], "-user", "韩梅梅", "-yes"), "我对花生过敏")
+		_, errout = p.run(2, "edit", id[1], "-user", "韩梅梅")
+		require.Contains(t, errout, "give a new text")
+		p.prints("delete", id[1], "-user", "韩梅梅", "-yes")
+		_, errout = p.run(1, "undo", "-user", "韩梅梅", id[1])
+		require.Contains(t, errout, "not found")
+	})
+}
+
+func TestAChatInTheTerminalIsRemembered(t *testing.T) {
+	on(t, func(t *testing.T, db string) {
+		p := &program{t, db}
+		require.Contains(t, p.prints("chat", "-user", "韩梅梅"), "旺财")
+		require.Contains(t, p.prints("chat", "-user", "韩梅梅", "-say", "我的狗叫什么名字？"), "旺财")
+		require.NotContains(t, p.prints("chat", "-user", "ann", "-say", "我的狗叫什么名字？"), "旺财")
+		require.NotContains(t, p.exported(backends.PartitionUser, "ann"), "旺财")
+		p.run(2, "chat", "-user", "*")
+	})
+}
+
+// What could not be learnt from is listed, and learnt from by the word of a person.
+func TestFailuresAreRetried(t *testing.T) {
+	on(t, func(t *testing.T, db string) {
+		p, s := &program{t, db}, openStore(t, db)
+		ann := backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}
+		failed := []store.Failure{{From: 1, Upto: 1, Attempts: 5, Reason: "the model made no sense", Time: said}}
+		_, err := s.Apply(t.Context(), ann, &store.Batch{Session: &store.SessionUpdate{Session: "s1", Failures: &failed}})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		require.Regexp(t, `user ann .* 1\n`, p.prints("stats", "-user", "ann"))
+		require.Contains(t, p.prints("retry"), "the model made no sense")
+		require.Contains(t, p.prints("retry", "-user", "ann", "-yes"), `"sessions": 1`)
+		require.Empty(t, p.prints("retry"))
+	})
+}
+
+func TestMemoriesGetVectors(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Input []string }
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&asked))
+		var answer struct {
+			Data []map[string]any `json:"data"`
+		}
+		for i := range asked.Input {
+			answer.Data = append(answer.Data, map[string]any{"index": i, "embedding": []float32{0.6, 0.8}})
+		}
+		assert.NoError(t, json.NewEncoder(w).Encode(&answer))
+	}))
+	defer server.Close()
+	for name, value := range map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.URL, "OPENAI_MODEL": "m", "OPENAI_EMBEDDING_MODEL": "e"} {
+		t.Setenv(name, value)
+	}
+	db := talked(t, filepath.Join(t.TempDir(), "memory.db"))
+	require.Regexp(t, `user ann +3 +3\n`, calls(t, 0, db, "reembed"))
+	require.Regexp(t, `user ann +3 +3\n`, calls(t, 0, db, "reembed", "-user", "ann", "-yes"))
+	require.Contains(t, calls(t, 0, db, "reembed", "-json"), `"embedded":0`)
+}
+
+func TestTheProgramSaysWhatItIs(t *testing.T) {
+	p := &program{t, filepath.Join(t.TempDir(), "memory.db")}
+	require.Contains(t, p.prints("version", "-json"), `"go":"go1.`)
+	require.Contains(t, p.prints("-version"), "einomem version ")
+	require.Contains(t, p.prints("completion", "bash"), "einomem")
+	require.Contains(t, p.prints("--generate-shell-completion"), "transfer")
+	require.Contains(t, p.prints("key", "ann", "-json"), `"secret":"mem_`)
+	help := p.prints("-help")
+	for _, c := range append(commands(), servingCommands()...) {
+		require.Contains(t, help, c.name)
+	}
+	_, errout := p.run(1, "list", "-json")
+	require.Contains(t, errout, `{"error":"there is no memory file`)
+}
+
+// openStore opens a store that is there.
+func openStore(t *testing.T, at string) store.Store {
+	db, err := open(t.Context(), at, false)
+	require.NoError(t, err)
+	return db
+}
+
+// A terminal gets colours, unless it or its user wants none.
+func TestColoursAreForTerminals(t *testing.T) {
+	script, err := exec.LookPath("script") // makes a terminal
+	if err != nil {
+		t.Skip("script is not installed")
+	}
+	db := talked(t, filepath.Join(t.TempDir(), "memory.db"))
+	for set, want := range map[string]bool{"TERM=xterm": true, "NO_COLOR=1": false, "TERM=dumb": false} {
+		cmd := exec.CommandContext(t.Context(), script, "-qec", os.Args[0]+" -store "+db+" list", os.DevNull)
+		cmd.Env = append(os.Environ(), asProgram+"=1", "TERM=xterm", set)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Equal(t, want, bytes.Contains(out, []byte("\x1b[1mKIND")), set)
+	}
+}
