@@ -5,6 +5,7 @@ package access_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -47,7 +48,8 @@ var words = object{
 // plans are those of the endpoints.
 var plans = func() map[string]plan {
 	one, shows, changes, erases, says := plan{order: 1}, plan{shows: true}, plan{}, plan{order: 2}, plan{}
-	reads := plan{shows: true, variants: []object{{"filters": "and"}, {"filters": "or"}, {}}}
+	reads := plan{shows: true, variants: []object{{"filters": "and"}, {"filters": "or"}, {"filters": "run"}, {}}}
+	wipes := plan{order: 2, variants: []object{{"filters": "ids"}, {"filters": "or"}, {"filters": "run"}, {}}}
 	nothing := object{"messages": nil, "text": nil}
 	all := map[string]plan{
 		"GET /api/v1/me": says, "GET /api/v1/health": says, "GET /health": says, "GET /v1/health": says, "GET /v1/ping/": says,
@@ -74,10 +76,15 @@ var plans = func() map[string]plan {
 		"GET /v1/working-memory/": says, "GET /v1/working-memory/{session}": shows, "PUT /v1/working-memory/{session}": changes, "DELETE /v1/working-memory/{session}": one,
 		"POST /v1/memory/prompt": {shows: true, with: nothing, variants: []object{{"long_term_search": "own"}, {}}},
 
-		"POST /memories": changes, "POST /v3/memories/add/": changes, "POST /search": reads, "POST /v3/memories/search/": reads, "POST /v3/memories/": reads, "GET /memories": shows,
-		"DELETE /memories": erases, "DELETE /v1/memories/": erases, "POST /reset": erases,
-		"DELETE /entities/{type}/{id}": {order: 2, variants: []object{{"type": "user"}, {"type": "agent"}, {"type": "workspace"}}}, "DELETE /v2/entities/{type}/{id}/": {order: 2, variants: []object{{"type": "agent"}, {"type": "user"}}},
+		"POST /memories": changes, "POST /v3/memories/add/": {variants: []object{{}, {"filters": "ids"}}}, "POST /search": reads, "POST /v3/memories/search/": reads, "POST /v3/memories/": reads, "GET /memories": shows,
+		"DELETE /memories": wipes, "DELETE /v1/memories/": wipes, "POST /reset": erases,
+		"DELETE /entities/{type}/{id}": {order: 2, variants: []object{{"type": "user"}, {"type": "agent"}, {"type": "workspace"}, {"type": "run"}}}, "DELETE /v2/entities/{type}/{id}/": {order: 2, variants: []object{{"type": "agent"}, {"type": "user"}}},
 	}
+	maps.Copy(all, map[string]plan{
+		"GET /v1/memories/": shows, "POST /v2/memories/": reads, "POST /v1/memories/search/": reads, "POST /v2/memories/search/": reads,
+		"POST /v1/memories/": {variants: []object{{}, {"filters": "ids"}}}, "PUT /v1/batch/": changes, "DELETE /v1/batch/": one, "POST /v1/feedback/": {with: object{"feedback": "NEGATIVE"}},
+		"POST /v1/exports/": {variants: []object{{"filters": "and"}, {"filters": "or"}, {}}}, "POST /v1/exports/get/": {shows: true, variants: []object{{"filters": "and"}, {"filters": "or"}, {"filters": "run"}, {}}},
+	})
 	for _, end := range []string{"", "/"} { // mem0's own server, and its platform
 		at := "/memories/{id}"
 		if end != "" {
@@ -152,6 +159,12 @@ func (f *form) value(name string, s schemaOf) (any, bool) {
 		return f.scope(), true
 	case name == "filters" || name == "filter":
 		return f.filter(fmt.Sprint(given)), ok
+	case name == "schema":
+		return object{"properties": object{"memory": object{}}}, true
+	case name == "memory_export_id": // as package rest writes a request into it
+		ticket := f.object(schemaOf{Properties: map[string]schemaOf{"schema": {}, "filters": {}, "user_id": {}, "agent_id": {}}})
+		raw, _ := json.Marshal(ticket)
+		return base64.RawURLEncoding.EncodeToString(raw), true
 	case name == "long_term_search" && given == "own": // beside a session of somebody else
 		return object{"text": "heron", "user_id": object{"eq": f.own.User}}, true
 	case ok:
@@ -222,6 +235,18 @@ func (f *form) scope() object {
 func (f *form) filter(how string) object {
 	id := f.User + f.Agent + f.Workspace
 	mine := object{"user_id": f.own.User}
+	switch how {
+	case "run":
+		return object{"run_id": "s1"}
+	case "ids":
+		out := object{"run_id": "s1"}
+		for name, id := range map[string]string{"user_id": f.User, "agent_id": f.Agent} {
+			if id != "" {
+				out[name] = id
+			}
+		}
+		return out
+	}
 	if how == "and" {
 		return object{"AND": []any{object{"user_id": f.User}, object{"OR": []any{mine, object{"user_id": id}, object{"agent_id": id}}}}}
 	}
@@ -241,6 +266,9 @@ func (e *endpoint) request(f *form) (address string, body any) {
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(fmt.Sprint(v)))
 		} else if list, isList := v.([]any); ok && isList {
 			query.Set(p.Name, fmt.Sprint(list[0]))
+		} else if o, isObject := v.(object); ok && isObject {
+			raw, _ := json.Marshal(o)
+			query.Set(p.Name, string(raw))
 		} else if ok {
 			query.Set(p.Name, fmt.Sprint(v))
 		}

@@ -265,6 +265,9 @@ func (w *world) fill(p backends.Partition) {
 		block = "persona"
 	}
 	for i := range 4 {
+		if p.Kind != backends.PartitionWorkspace { // words, and facts, which clients of mem0 see alone
+			add.Kind = []backends.Kind{backends.KindEpisode, backends.KindFact}[i%2]
+		}
 		add.Messages = []backends.Message{{Message: schema.UserMessage(fmt.Sprintf("%s %d of them.", text, i+2))}}
 		added, err := w.mem.Backend().Add(ctx, add)
 		require.NoError(t, err)

@@ -139,7 +139,9 @@ func (c *call) find(r *backends.SearchRequest) ([]backends.Hit, error) {
 	}
 	var all []backends.Hit
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, err := c.Manager.List(c, &backends.ListRequest{Scope: r.Scope, Filter: r.Filter, Limit: 1000, Cursor: cursor})
+		page, err := c.Manager.List(c, &backends.ListRequest{
+			Scope: r.Scope, Filter: r.Filter, IncludeExpired: r.IncludeExpired, IncludeSuperseded: r.IncludeSuperseded, Limit: 1000, Cursor: cursor,
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +97,14 @@ func address(rt *route, id, memory string) string {
 		from, to := strings.IndexByte(path, '{'), strings.IndexByte(path, '}')
 		path = path[:from] + url.PathEscape(memory) + path[to+1:]
 	}
-	return path + "?user_id=" + id + "&session_id=s1"
+	query := "?"
+	for _, part := range []string{"user_id=" + id, "session_id=s1"} {
+		name, _, _ := strings.Cut(part, "=")
+		if !rt.strict || slices.ContainsFunc(rt.params, func(p param) bool { return p.name == name }) {
+			query += part + "&"
+		}
+	}
+	return path + query
 }
 
 func TestAKeyReachesNothingOfAnotherTenant(t *testing.T) {
@@ -219,7 +227,7 @@ func damaged(random *rand.Rand, rt *route) *http.Request {
 	}
 	path := address(rt, "ann", pick("x", "..", "%00", "a/b", strings.Repeat("z", 3000), "'; DROP"))
 	if random.IntN(5) == 0 {
-		path += pick("&limit=-1", "&limit=x", "&after=9e9", "&session_id=%00", "&namespace=%2a", "&cursor=zz")
+		path += pick("limit=-1", "limit=x", "after=9e9", "session_id=%00", "namespace=%2a", "cursor=zz")
 	}
 	r := httptest.NewRequestWithContext(context.Background(), rt.method, path, strings.NewReader(text))
 	r.Header.Set("Authorization", pick("Bearer ", "Token ", "Bearer x", "")+annsSecret)

@@ -6,7 +6,9 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -125,6 +127,44 @@ func bind(in reflect.Value, params []param, r *http.Request) error {
 	return nil
 }
 
+// unknown returns an error that lists the arguments of an endpoint, if a request has another one.
+func (r *route) unknown(query url.Values, body []byte) error {
+	known, sent := &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{}}, object{}
+	for _, p := range r.params {
+		known.Properties["?"+p.name] = &jsonschema.Schema{}
+	}
+	if r.body != nil && len(body) > 0 {
+		maps.Copy(known.Properties, r.body.Schema().Properties)
+		_ = json.Unmarshal(body, &sent) // read has checked it
+	}
+	for name := range query {
+		sent["?"+name] = true
+	}
+	return unknownIn(known, sent)
+}
+
+// unknownIn finds a field that a schema with properties does not list, also in lists.
+func unknownIn(s *jsonschema.Schema, v any) (err error) {
+	switch x := v.(type) {
+	case []any:
+		for i := 0; i < len(x) && s.Items != nil && err == nil; i++ {
+			err = unknownIn(s.Items, x[i])
+		}
+	case object:
+		for name, e := range x {
+			if p := s.Properties[name]; p != nil {
+				err = unknownIn(p, e)
+			} else if s.Properties != nil && e != nil { // null is as good as absent
+				err = fmt.Errorf("%w: there is no argument %q: use %s", backends.ErrInvalid, name, strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", "))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return err
+}
+
 // messageSchema is the essential part of a message of Eino.
 var messageSchema = &jsonschema.Schema{
 	Type: "object", Required: []string{"role"}, Description: "a message of Eino, with an identity and a time",
@@ -141,6 +181,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		reflect.TypeFor[backends.Filter]():  {Type: "object", Description: `such as {"kind": "fact", "AND": [{"created": {"gte": "2026-01-01T00:00:00Z"}}]}`},
 		reflect.TypeFor[backends.Message](): messageSchema,
 		reflect.TypeFor[store.Entry]():      messageSchema,
+		reflect.TypeFor[mem0Message]():      {Type: "object", Description: "role, content (a text, or parts) and name"},
 	}})
 	if err != nil {
 		panic(fmt.Sprintf("rest: %s: %v", t, err)) // the types are ours, and tests build every one
@@ -148,7 +189,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// allowMore lets a body have unknown fields, as the servers do whose clients call us.
+// allowMore lets a body have unknown fields, as most servers do whose clients call us: see family.
 func allowMore(s *jsonschema.Schema) {
 	s.AdditionalProperties = nil
 	for _, p := range s.Properties {

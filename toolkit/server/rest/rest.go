@@ -50,6 +50,7 @@ type Handler struct {
 	mux      *http.ServeMux
 	paced    http.Handler // mux, with a pace for clients
 	routes   []*route
+	stored   bool     // there is a Store
 	features []string // our own features that the configuration turns on
 	jobs     jobs
 	streams  map[bool]chan struct{} // reading ones or, under true, writing ones, which hold some megabytes each
@@ -72,6 +73,7 @@ func New(cfg *Config) (*Handler, error) {
 		c.Guard, _ = access.New(nil) // an empty list of keys is valid
 	}
 	cfg.Memory.ForgetsAlso(h.places()...)
+	h.stored = c.Store != nil
 	h.memoryRoutes()
 	h.peopleRoutes()
 	h.sessionRoutes()

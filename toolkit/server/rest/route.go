@@ -26,7 +26,8 @@ import (
 
 // family is a set of endpoints that answer alike.
 type family struct {
-	tag string
+	tag    string
+	strict bool // an unknown argument is an error
 	// fail returns the status and body of a failure.
 	fail func(h *Handler, err error, body []byte) (int, any)
 }
@@ -146,6 +147,9 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 	var err error
 	if c.key, err = h.cfg.Guard.Key(r); err == nil && !rt.stream {
 		c.body, err = h.read(rt, w, r)
+	}
+	if err == nil && rt.strict {
+		err = rt.unknown(r.URL.Query(), c.body)
 	}
 	var status int
 	var body any

@@ -1,0 +1,153 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/toolkit/server/access"
+)
+
+// mem0Find answers with a page of the hits of a query, or of all memories if the query is blank.
+func (c *call) mem0Find(in *mem0Query) (object, error) {
+	all, err := c.mem0Hits(in)
+	if err != nil {
+		return nil, err
+	}
+	size := min(max(cmp.Or(in.PageSize, in.TopK, in.Limit, 100), 1), 1000)
+	page := min(max(in.Page, 1), len(all)+1)
+	results := []object{}
+	for _, h := range cut(all, (page-1)*size, size) {
+		m := mem0Memory(&h.Memory)
+		m["score"] = h.Score
+		results = append(results, only(m, in.Fields))
+	}
+	link := func(to int, is bool) *string {
+		if !is {
+			return nil
+		}
+		return orNull(fmt.Sprintf("%s?page=%d&page_size=%d", c.r.URL.Path, to, size))
+	}
+	return object{
+		"count": len(all), "next": link(page+1, page*size < len(all)), "previous": link(page-1, page > 1), "results": results,
+	}, nil
+}
+
+// mem0Hits returns the hits of a query, of all whom it is about. Messages of turns are left
+// out: mem0 has facts alone.
+func (c *call) mem0Hits(in *mem0Query) (all []backends.Hit, _ error) {
+	if err := checkFields(in.Fields); err != nil {
+		return nil, err
+	}
+	r := backends.SearchRequest{Query: in.Query, TopK: cmp.Or(in.TopK, in.Limit, 10), Threshold: 0.1,
+		IncludeExpired: in.Expired, IncludeSuperseded: in.Latest != nil && !*in.Latest}
+	if in.Threshold != nil {
+		r.Threshold = *in.Threshold
+	}
+	err := c.mem0Each(in, access.Read, func(s backends.Scope, filter *backends.Filter) error {
+		facts := backends.Ne("kind", backends.KindEpisode)
+		if r.Scope, r.Filter = s, &facts; filter != nil {
+			facts = backends.And(*filter, facts)
+		}
+		hits, err := c.find(&r)
+		for i := range hits { // as their partition says
+			hits[i].Scope.Namespace, hits[i].Scope.UserID = s.Namespace, s.UserID
+			hits[i].Scope.AgentID = cmp.Or(hits[i].Scope.AgentID, s.AgentID)
+		}
+		if strings.TrimSpace(in.Query) == "" {
+			all = append(all, hits...)
+		} else {
+			all = cut(backends.MergeHits(all, hits), 0, r.TopK)
+		}
+		return err
+	})
+	return all, err
+}
+
+func (c *call) mem0Get(in *mem0One) (object, error) {
+	m, err := c.memory(in.ID)
+	return c.mem0Its(m), err
+}
+
+func (c *call) mem0History(in *mem0One) ([]object, error) {
+	manager, id, err := c.place(in.ID, access.Read)
+	if err != nil {
+		return nil, err
+	}
+	events, err := manager.History(c, &backends.HistoryRequest{Scope: c.scope, ID: id})
+	if err == nil && len(events) == 0 {
+		err = errUnknownID
+	}
+	out := []object{}
+	for _, e := range events {
+		out = append(out, object{
+			"id": fmt.Sprintf("%s-%d", e.MemoryID, e.Version), "memory_id": in.ID,
+			"event": mem0Events[e.Type], "is_deleted": e.Type == backends.OutcomeDeleted,
+			"old_memory": orNull(e.Old), "new_memory": orNull(e.New), "actor_id": orNull(e.Actor), "role": orNull(e.Role),
+			"created_at": e.Time, "updated_at": e.Time,
+		})
+	}
+	return out, err
+}
+
+// partitions lists the partitions of the namespace that the key opens.
+func (c *call) partitions() (all []backends.Partition, _ error) {
+	in := &pageQuery{Limit: 1000}
+	in.Scope.Namespace = c.namespace()
+	for more := true; more; more = in.Cursor != "" {
+		page, err := c.people(in)
+		if err != nil {
+			return nil, err
+		}
+		all, in.Cursor = append(all, page.Partitions...), page.Next
+	}
+	return all, nil
+}
+
+func (c *call) mem0Entities(_ *mem0Unused) ([]object, error) {
+	all, err := c.partitions()
+	out := []object{}
+	for _, p := range all {
+		if p.Kind != backends.PartitionWorkspace {
+			out = append(out, object{"id": p.ID, "name": p.ID, "type": p.Kind})
+		}
+	}
+	return out, err
+}
+
+func (c *call) mem0Users(in *mem0Pages) (object, error) {
+	all, err := c.mem0Entities(&in.mem0Unused)
+	size := cmp.Or(max(in.PageSize, 0), 100)
+	page := cut(all, (min(max(in.Page, 1), len(all)+1)-1)*size, size)
+	return object{"count": len(all), "next": nil, "previous": nil, "results": page}, err
+}
+
+// mem0Its returns a memory of c.scope in mem0's form.
+func (c *call) mem0Its(m *backends.Memory) object {
+	if m == nil {
+		return nil
+	}
+	out := mem0Memory(m)
+	out["id"] = c.idOf(m.ID)
+	return out
+}
+
+// mem0Memory returns a memory in mem0's form, of the partition that its scope names.
+func mem0Memory(m *backends.Memory) object {
+	p, _ := m.Scope.Speaker()
+	out := object{
+		"id": encodeID(p, m.ID), "memory": m.Text, "metadata": m.Metadata, "created_at": m.Created, "updated_at": m.Updated,
+		"user_id": orNull(m.Scope.UserID), "agent_id": orNull(m.Scope.AgentID), "run_id": orNull(m.Scope.SessionID),
+		"app_id": m.Metadata["app_id"], "categories": m.Metadata["categories"],
+		"actor_id": orNull(m.Origin.Speaker), "role": orNull(m.Origin.Role), "expiration_date": nil,
+	}
+	if !m.Expires.IsZero() {
+		out["expiration_date"] = m.Expires.Add(-1).UTC().Format(time.DateOnly)
+	}
+	return out
+}
