@@ -128,6 +128,9 @@ func (t *turn) insert(at int, messages ...einox.Marked) {
 	}
 }
 
+// maxQuery is how many bytes of what a user says are searched for: the two ends of a longer text.
+const maxQuery = 8 << 10
+
 // query returns the text to search for: the user's words in the turn, joined by newlines. It
 // replaces invalid UTF-8, and searches for the rest.
 func (t *turn) query() string {
@@ -140,7 +143,7 @@ func (t *turn) query() string {
 			texts = append(texts, s)
 		}
 	}
-	return strings.ToValidUTF8(strings.Join(texts, "\n"), "\uFFFD")
+	return strings.ToValidUTF8(text.Ends(strings.Join(texts, "\n"), maxQuery), "\uFFFD")
 }
 
 // before returns the user's last messages before the turn that the context shows, oldest first, at
@@ -149,7 +152,7 @@ func (t *turn) before() (out []string) {
 	const most = 3
 	for _, m := range slices.Backward(t.messages[:max(0, t.start)]) {
 		if said(m) && m.Role == schema.User && len(out) < most {
-			out = append(out, strings.ToValidUTF8(einox.Text(m.Message), "\uFFFD"))
+			out = append(out, strings.ToValidUTF8(text.Ends(einox.Text(m.Message), maxQuery), "\uFFFD"))
 		}
 	}
 	slices.Reverse(out)

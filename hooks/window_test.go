@@ -451,6 +451,14 @@ func TestSeveralMessagesOfTheUser(t *testing.T) {
 	m.fine()
 }
 
+// pictured is a user's message that no context shortens, since it has a picture.
+func pictured(text string) []*schema.Message {
+	url := "https://example.com/a.png"
+	return []*schema.Message{{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
+		{Type: schema.ChatMessagePartTypeText, Text: text}, {Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
+	}}}
+}
+
 // What never fits fails the run, is in the log if a user said it, and does not fail the
 // runs after it. Where nothing can be refused, it goes on and is reported. Without a
 // session there is no history, and without a scope no memory.
@@ -461,7 +469,7 @@ func TestWhatNeverFits(t *testing.T) {
 			t.Run(name+" "+door, func(t *testing.T) {
 				m := newMemory(t, windowed(1500, func(s *setup) { s.Scope = scope }))
 				chat := testkit.New(testkit.Text("ok"))
-				events := m.enter(by, chat, nil, false).Query(t.Context(), long)
+				events := m.enter(by, chat, nil, false).Run(t.Context(), pictured(long))
 				e, ok := events.Next()
 				require.True(t, ok)
 				var over *compaction.OverError
@@ -476,7 +484,7 @@ func TestWhatNeverFits(t *testing.T) {
 				m.sane(chat)
 				switch name {
 				case "session":
-					require.Equal(t, "user: "+long, m.logged(ann)[0])
+					require.Equal(t, strings.TrimSpace(long), einox.Text(testkit.Entries(t, m.db, ann)[0].Message.Message))
 					require.Contains(t, text(chat.Calls()[1]), "again 0")
 					m.fine()
 				case "no session":
@@ -490,12 +498,12 @@ func TestWhatNeverFits(t *testing.T) {
 		}
 	}
 	m := newMemory(t, windowed(1500))
-	out, err := m.Prepare(t.Context(), testkit.Say(long))
+	out, err := m.Prepare(t.Context(), pictured(long))
 	require.ErrorAs(t, err, new(*compaction.OverError))
 	require.Equal(t, strings.TrimSpace(long), einox.Text(out[len(out)-1]))
 	m.fine()
 	for n, show := range []func(context.Context, []*schema.Message) []*schema.Message{m.MessageRewriter(nil), m.MessageModifier(nil)} {
-		out = show(t.Context(), testkit.Say(long))
+		out = show(t.Context(), pictured(long))
 		require.Equal(t, strings.TrimSpace(long), einox.Text(out[len(out)-1]))
 		require.Equal(t, slices.Repeat([]string{window.StageCompact}, n+1), m.failures.Stages())
 	}

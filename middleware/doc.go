@@ -84,9 +84,11 @@
 // With [Config].Window set and a session in its scope, a run needs the new message alone: the
 // session's messages are loaded in front of it, and the whole turn is in the log when the run ends.
 // A caller who passes the earlier messages gets them once. Every context fits the model's window,
-// or the run fails with a compaction.OverError that says by how much it exceeds it. Messages are in
-// the store before they leave a context. The agent finds them again with grep_working_memory and
-// read_working_memory, whatever the mode. See package window, and package compaction for its steps
+// also after a person pasted a book: its beginning and end are shown, the rest is read by tools, or
+// piece by piece by a model (compaction.ShortenInput). Where system prompts and media alone exceed
+// the window, the run fails with a compaction.OverError. Messages are in the store before they
+// leave a context. The agent finds them again with grep_working_memory and read_working_memory,
+// whatever the mode. See package window, and package compaction for its steps
 // and their order. [Config].Core adds blocks that are always in the prompt.
 //
 //	middleware.Config{

@@ -133,14 +133,48 @@ func TestATaskOutgrowsTheWindow(t *testing.T) {
 	}
 }
 
+// A person pastes many times the window. The run goes on with the ends of the message; the log has
+// all of it, the agent finds the rest, and so does the next turn.
+func TestAPasteOutgrowsTheWindow(t *testing.T) {
+	for _, wrapped := range []bool{false, true} {
+		b, db := &testkit.Backend{}, testkit.SQLite(t)
+		mem := open(t, windowed(8000, b, db))
+		said := "Which word comes after page3word25000?\n" + testkit.Page(3, 30_000)
+		grep := testkit.Call("g", "grep_working_memory", `{"pattern":"page3word25000 "}`)
+		m := testkit.New(grep, testkit.Text("page3word25001"), grep, testkit.Text("still that"))
+		var runner testkit.Run = agent(t, mem, m)
+		if wrapped {
+			runner = mem.WrapRunner(runner.(*adk.Runner))
+		}
+		for _, q := range []string{said, "And once more?"} {
+			testkit.Drain(runner.Query(asAnn, q))
+		}
+		requireFits(t, mem, m.Calls()...)
+		calls := m.Calls()
+		require.Contains(t, fmt.Sprint(testkit.Shown(calls[0])), "Which word comes after")
+		for _, n := range []int{1, 3} {
+			require.Contains(t, calls[n][len(calls[n])-1].Content, "page3word25000 page3word25001", n)
+		}
+		require.Equal(t, strings.TrimSpace(said), einox.Text(testkit.Entries(t, db, ann)[0].Message.Message))
+		require.NoError(t, mem.Flush(t.Context()))
+		require.Equal(t, strings.TrimSpace(said), einox.Text(b.Adds()[0].Messages[0].Message), "all of it is learnt from")
+	}
+}
+
 func TestWhatNeverFitsIsAnErrorThatSaysByHowMuch(t *testing.T) {
 	db := testkit.SQLite(t)
 	mem := open(t, windowed(500, &testkit.Backend{}, db))
 	m := testkit.New()
 	a := agent(t, mem, m)
+	url := "https://example.com/a.png"
+	picture := func(n int) *schema.Message {
+		return &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
+			{Type: schema.ChatMessagePartTypeText, Text: testkit.Page(n, 400)}, {Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
+		}}
+	}
 	for n, run := range []testkit.Run{a, mem.WrapRunner(a)} {
 		var failure error
-		events := run.Query(asAnn, testkit.Page(n, 400))
+		events := run.Run(asAnn, []*schema.Message{picture(n)})
 		for e, ok := events.Next(); ok; e, ok = events.Next() {
 			failure = errors.Join(failure, e.Err)
 		}
@@ -150,7 +184,7 @@ func TestWhatNeverFitsIsAnErrorThatSaysByHowMuch(t *testing.T) {
 		require.Greater(t, over.Tokens-over.Limit, 400)
 	}
 	require.Empty(t, m.Calls(), "nothing was sent")
-	require.Len(t, testkit.Logged(t, db, ann), 2, "what was said is in the log")
+	require.Equal(t, strings.TrimSpace(testkit.Page(1, 400)), einox.Text(testkit.Entries(t, db, ann)[1].Message.Message), "what was said is in the log")
 	answer, fine := ask(t, asAnn, mem, "Hello?")
 	require.Equal(t, "assistant: ok", answer, "and the session goes on")
 	require.Equal(t, "user: Hello?", testkit.Last(testkit.Shown(fine.Calls()[0])))

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/einomem/einomem/internal/period"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // How much the time of a memory counts for a query that names one. These are round numbers on a
@@ -28,7 +29,7 @@ const (
 
 const (
 	aWeek     = int64(7 * 24 * time.Hour)
-	maxTimed  = 1 << 10 // bytes of a query to look through for times: see shorten
+	maxTimed  = 1 << 10 // bytes of a query to look through for times: see text.Ends
 	datesName = "dates"
 )
 
@@ -40,10 +41,10 @@ type span struct {
 }
 
 // spans returns the times that a query names, as they are meant at the current time.
-func (r *Ranker) spans(text string) []span {
+func (r *Ranker) spans(asked string) []span {
 	var out []span
 	if r.signals.dates {
-		for _, p := range period.Find(shorten(text, maxTimed), r.config.Clock()) {
+		for _, p := range period.Find(text.Ends(asked, maxTimed), r.config.Clock()) {
 			named := newSpan(p.From, p.Until)
 			named.text = p.Text
 			named.words, _ = r.analyzer.count(p.Text)

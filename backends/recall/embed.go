@@ -20,6 +20,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/fault"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -132,7 +133,7 @@ func (r *Ranker) vectors(ctx context.Context, s *service, texts []string) ([][]f
 		batch := rest[:min(size, len(rest))]
 		part := make([]string, len(batch))
 		for i, offset := range batch {
-			part[i] = shorten(texts[offset], maxEmbedText)
+			part[i] = text.Ends(texts[offset], maxEmbedText)
 		}
 		vectors, err := call(ctx, s, func(ctx context.Context) ([][]float32, error) { return r.callEmbedder(ctx, part) })
 		if len(part) > 1 && (fault.MayBeForm(err) || errors.Is(err, fault.ErrContent)) { // it may take fewer at a time
@@ -177,17 +178,6 @@ func (r *Ranker) callEmbedder(ctx context.Context, texts []string) ([][]float32,
 		}
 	}
 	return out, nil
-}
-
-// shorten returns a text of up to size bytes as it is. From a longer one it takes size bytes, half
-// from the beginning and half from the end. A question stands before or after the text that was
-// pasted with it.
-func shorten(text string, size int) string {
-	if len(text) <= size {
-		return text
-	}
-	head, tail := text[:size/2], text[len(text)-size/2:]
-	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
 }
 
 // reembedAttempts is how often Reembed writes, at most, when others write to the partition at the

@@ -23,6 +23,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -131,7 +132,7 @@ func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.S
 const (
 	defaultTopK = 5
 	maxTopK     = 1000
-	maxQuery    = 64 << 10 // bytes of a query that count: see shorten
+	maxQuery    = 64 << 10 // bytes of a query that count: see text.Ends
 )
 
 // query is a checked request.
@@ -178,8 +179,8 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 	if !q.NoModel {
 		out.rewriter, out.reranker = r.config.Rewriter, r.config.Reranker
 	}
-	r.read(out, strings.TrimSpace(shorten(q.Query, maxQuery)))
-	for _, t := range r.terms(strings.ToValidUTF8(shorten(strings.Join(q.Context, "\n"), maxQuery), "")) {
+	r.read(out, strings.TrimSpace(text.Ends(q.Query, maxQuery)))
+	for _, t := range r.terms(strings.ToValidUTF8(text.Ends(strings.Join(q.Context, "\n"), maxQuery), "")) {
 		out.context = append(out.context, queryTerm{text: t.text, count: contextWeight, beside: t.beside})
 	}
 	for i := range q.Beside {

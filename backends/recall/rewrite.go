@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Rewriter says what else a search should look for: memories often answer a query in other words.
@@ -40,7 +41,7 @@ const (
 	keywordWeight = 0.5 // of a word that is new to the query, against one that it has
 	maxKeywords   = 16
 	maxParts      = 4
-	maxRewritten  = 4 << 10 // bytes of a query: see shorten
+	maxRewritten  = 4 << 10 // bytes of a query: see text.Ends
 	maxRewritings = 256
 )
 
@@ -51,8 +52,8 @@ func (r *Ranker) rewrite(ctx context.Context, q *query) error {
 	if q.rewriter == nil || learns(ctx) {
 		return nil
 	}
-	now, text := r.config.Clock(), shorten(q.text, maxRewritten)
-	key := now.Format(time.DateOnly) + text
+	now, asked := r.config.Clock(), text.Ends(q.text, maxRewritten)
+	key := now.Format(time.DateOnly) + asked
 	w, known := r.rewritten.Get(key)
 	if !known {
 		var err error
@@ -61,7 +62,7 @@ func (r *Ranker) rewrite(ctx context.Context, q *query) error {
 				if w, known := r.rewritten.Get(key); known { // since this one looked
 					return w, nil
 				}
-				w, err := q.rewriter.Rewrite(ctx, text, now)
+				w, err := q.rewriter.Rewrite(ctx, asked, now)
 				if err == nil && (w == nil || w.Until.Before(w.From)) {
 					err = fmt.Errorf("the rewriter: %w: no answer, or a time that ends before it begins", backends.ErrModel)
 				}
@@ -91,19 +92,19 @@ func (r *Ranker) widen(q *query, w *Rewriting) {
 			q.keywords = append(q.keywords, queryTerm{text: t.text, count: keywordWeight})
 		}
 	}
-	for _, text := range w.Questions[:min(len(w.Questions), maxParts)] {
-		text = strings.TrimSpace(strings.ToValidUTF8(shorten(text, maxRewritten), ""))
-		if text == "" || strings.EqualFold(text, q.text) {
+	for _, question := range w.Questions[:min(len(w.Questions), maxParts)] {
+		question = strings.TrimSpace(strings.ToValidUTF8(text.Ends(question, maxRewritten), ""))
+		if question == "" || strings.EqualFold(question, q.text) {
 			continue
 		}
 		part := *q
 		part.keywords = nil
-		r.read(&part, text)
+		r.read(&part, question)
 		q.questions = append(q.questions, &part)
 	}
-	if asked := newSpan(w.From, w.Until); r.signals.dates && asked.from < asked.until {
+	if named := newSpan(w.From, w.Until); r.signals.dates && named.from < named.until {
 		for _, part := range q.questions {
-			part.spans = append(part.spans, asked)
+			part.spans = append(part.spans, named)
 		}
 	}
 }

@@ -6,6 +6,8 @@ package speech
 import (
 	"regexp"
 	"strings"
+
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Wish is a user's order to memory.
@@ -41,10 +43,13 @@ func WishOf(text string) Wish {
 	return wish
 }
 
+// maxOrder is how many bytes are read at each end of a text. A longer sentence holds no order.
+const maxOrder = 4 << 10
+
 // ordered returns the clauses of a text that may hold an order, in lower case and bare of marks.
-func ordered(text string) (out []string) {
-	sentences := sentence.FindAllString(strings.TrimSpace(text), -1)
-	if len(text) > maxQuestion && len(sentences) > 2 {
+func ordered(said string) (out []string) {
+	sentences := sentence.FindAllString(strings.TrimSpace(text.Ends(said, 2*maxOrder)), -1)
+	if len(said) > maxQuestion && len(sentences) > 2 {
 		sentences = []string{sentences[0], sentences[len(sentences)-1]}
 	}
 	for _, s := range sentences {

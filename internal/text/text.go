@@ -241,6 +241,16 @@ func Middle(s string, runes int) string {
 	return fmt.Sprintf("%s […%d…] %s", strings.TrimRightFunc(head, unicode.IsSpace), missing, tail)
 }
 
+// Ends returns a text of up to size bytes as it is. From a longer one it takes size bytes, half from
+// the beginning and half from the end: a question stands before or after what was pasted with it.
+func Ends(s string, size int) string {
+	if len(s) <= size {
+		return s
+	}
+	head, tail := s[:size/2], s[len(s)-size/2:]
+	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
+}
+
 // Fit returns s with its middle left out, as by [Middle], so that count(s) is at most
 // limit; "" if even a few characters are too many. The function count is called some ten
 // times.

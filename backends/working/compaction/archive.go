@@ -37,7 +37,8 @@ func (ArchiveRounds) build(*Config) (*step, error) {
 // ArchiveCurrent moves the older steps of the running round to the archive. One message behind
 // the user's takes their place: it lists the calls and gives the reference. It calls no model.
 // The newest exchange stays. If that alone is too large, its results are offloaded, whatever
-// their size, and the placeholders of older rounds are made as short as possible.
+// their size, and the placeholders of older rounds are made as short as possible. The user's
+// messages of the round are shortened last, as [ShortenInput] does it without a model.
 type ArchiveCurrent struct{}
 
 func (ArchiveCurrent) build(*Config) (*step, error) {
@@ -47,9 +48,12 @@ func (ArchiveCurrent) build(*Config) (*step, error) {
 		if g.fresh {
 			err = c.fold(ctx, g, s)
 		}
-		return errors.Join(err, c.offloadNewest(ctx), c.tighten(ctx))
+		return errors.Join(err, c.offloadNewest(ctx), c.tighten(ctx), c.shortenInput(ctx, c.overLimit, unread))
 	}}, nil
 }
+
+// unread is for the shortening of a message that no model reads.
+func unread(context.Context, string, int) (string, error) { return "", nil }
 
 // pastGroups returns the messages of the past that may leave, one group a round. Messages before
 // the first round go with it.

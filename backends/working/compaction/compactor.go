@@ -28,7 +28,7 @@ type Archive interface {
 // errNoArchive is in the [Report] of a step that has messages to replace but lacks an archive.
 var errNoArchive = errors.New("no archive: set Request.Archive")
 
-// Step makes a context smaller in one way. A program writes its own by [ChooseRounds].
+// Step makes a context smaller in one way. A program writes its own by [Rewrite].
 type Step interface {
 	// build checks the step's configuration and returns the step to run, or ErrInvalid.
 	build(c *Config) (*step, error)
@@ -52,16 +52,17 @@ func Default(m model.BaseChatModel) []Step {
 		return Free()
 	}
 	return []Step{
-		DropDerived{}, OffloadTools{}, OffloadMessages{},
+		DropDerived{}, OffloadTools{}, OffloadMessages{}, ShortenInput{Model: m},
 		SummarizeRounds{Model: m}, SummarizeCurrent{Model: m},
 		ArchiveRounds{}, ArchiveCurrent{},
 	}
 }
 
 // Free returns the steps that call no model, in their order. Derived messages go first, then
-// large old ones, then whole rounds, then the older part of the running round.
+// large old ones, then a user's message that no context could show whole, then whole rounds,
+// then the older part of the running round.
 func Free() []Step {
-	return []Step{DropDerived{}, OffloadTools{}, OffloadMessages{}, ArchiveRounds{}, ArchiveCurrent{}}
+	return []Step{DropDerived{}, OffloadTools{}, OffloadMessages{}, ShortenInput{}, ArchiveRounds{}, ArchiveCurrent{}}
 }
 
 // Config says when and how contexts are made smaller. [New] copies it.

@@ -264,10 +264,10 @@ func TestCompactReportsByHowMuchItDoesNotFit(t *testing.T) {
 	for _, s := range out.Steps {
 		names = append(names, s.Step)
 	}
-	require.Equal(t, []string{"drop_derived", "offload_tools", "offload_messages", "archive_rounds", "archive_current"}, names)
+	require.Equal(t, []string{"drop_derived", "offload_tools", "offload_messages", "shorten_input", "archive_rounds", "archive_current"}, names)
 	require.Equal(t, compaction.Free(), compaction.Default(nil))
 	all := compaction.Default(testkit.New())
-	require.Equal(t, compaction.Free(), slices.Concat(all[:3], all[5:]), "the summaries come before what archives")
+	require.Equal(t, compaction.Free(), slices.Concat(all[:3], []compaction.Step{compaction.ShortenInput{}}, all[6:]), "the summaries come before what archives")
 }
 
 // Above the trigger the steps run, down to it; between it and the limit that is no error.

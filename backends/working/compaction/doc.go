@@ -20,11 +20,13 @@
 //   - [OffloadTools] moves large results of tools to the archive. A short message stays with
 //     the call, the size, and the reference by which the result is read.
 //   - [OffloadMessages] offloads long messages of former rounds, and media.
+//   - [ShortenInput] shortens a user's message that is larger than the window, such as a pasted
+//     log, and can have a model read it in pieces.
 //   - [SummarizeRounds] has a model summarise past rounds.
 //   - [SummarizeCurrent] has it summarise the older steps of the running round.
 //   - [ArchiveRounds] replaces past rounds by one short message that code writes.
 //   - [ArchiveCurrent] does the same with the older steps of the running round.
-//   - [ChooseRounds] is a program's own: it chooses which past rounds move to the archive.
+//   - [Rewrite] is the step of a program's own.
 //
 // A long text that is read page by page leaves a summary of bounded size with each step: see the
 // example of [SummarizeCurrent].
@@ -40,8 +42,9 @@
 // roles, also for one that fits already. Results are moved behind their calls. Interrupted calls
 // get a result that says so, and a result that lost its call becomes a message of its own. The
 // system's messages, memory's notes for the running round and the newest exchange are kept. So
-// are the user's words in that round: the last user message, with others of the same turn. Large
-// results are offloaded wherever they are.
+// are the user's words in that round: the last user message, with others of the same turn. Words
+// that no window shows whole keep their two ends, and the way to the rest. Large results are
+// offloaded wherever they are.
 //
 // Messages reach the [Archive] before anything replaces them. If archiving fails the message
 // stays, and the [Report] of the step has the error. A placeholder is smaller than its
