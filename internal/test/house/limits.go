@@ -15,13 +15,13 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 50_760, 36_000},
-	{"lines linked by middleware", 13_660, 14_500},
-	{"lines linked by the README's program", 27_040, 21_500},
+	{"product lines", 51_048, 36_000},
+	{"lines linked by middleware", 13_710, 14_500},
+	{"lines linked by the README's program", 27_090, 21_500},
 	{"public packages", 28, 25},
-	{"exported names", 868, 620},
-	{"public packages of nested modules", 7, 7},
-	{"exported names of nested modules", 106, 106},
+	{"exported names", 870, 620},
+	{"public packages of nested modules", 8, 8},
+	{"exported names of nested modules", 119, 106},
 	{"settings", 309, 200},
 	{"configs", 32, 24},
 	{"internal types in exported signatures", 0, 0},

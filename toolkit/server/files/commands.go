@@ -149,6 +149,11 @@ func (x *call) own(at string) error {
 	if err := x.load(at); err != nil {
 		return err
 	}
+	return x.owned(at)
+}
+
+// owned returns an error for a path that commands leave as it is.
+func (x *call) owned(at string) error {
 	switch {
 	case at == Root:
 		return invalid("%s itself stays as it is: name a file or a directory in it", Root)
@@ -163,7 +168,15 @@ func (x *call) own(at string) error {
 // place returns an error if a new file at a path would collide: with one at it, above it or below
 // it.
 func (x *call) place(at string) error {
-	if err := x.own(at); err != nil {
+	if err := x.load(at); err != nil {
+		return err
+	}
+	return x.free(at)
+}
+
+// free is place for files that are loaded.
+func (x *call) free(at string) error {
+	if err := x.owned(at); err != nil {
 		return err
 	}
 	for other := range x.held {

@@ -11,7 +11,8 @@
 //
 //	out, err := f.Do(ctx, scope, &files.Command{Command: "view", Path: "/memories"})
 //
-// Package mcp below toolkit serves the same tool.
+// Package mcp below toolkit serves the same tool. [Files.Tree] and [Files.Update] read and write for
+// programs, such as toolkit/folder: files for Eino's own middlewares.
 //
 // # The commands
 //
@@ -47,6 +48,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/cloudwego/eino/compose"
@@ -63,7 +65,7 @@ const Root = "/memories"
 
 // The limits of a file, and the form of its record.
 const (
-	MaxRunes = 100_000 // of a file
+	MaxRunes = 100_000 // of a file that a [Command] writes
 	MaxPath  = 300     // bytes of a path, which has at most 8 names below Root
 
 	idPrefix = "files/"       // of the ids of the records; the path below Root follows
@@ -105,30 +107,43 @@ func New(cfg *Config) (*Files, error) {
 // Do carries out a command on the files of a scope, and returns the text for a model. A mistake in
 // the command is ErrInvalid or ErrNotFound, with a text that says what to do.
 func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out string, err error) {
-	x, err := f.call(ctx, s)
-	if err == nil && c.Writes() {
-		ctx, err = store.BeginRecords(ctx, f.Records, x.p)
-	}
-	if err != nil {
-		return "", err
-	}
-	err = store.OnConflict(ctx, func() error {
-		x, err := f.call(ctx, s)
-		if err != nil {
-			return err
-		}
+	err = f.carry(ctx, s, c.Writes(), func(x *call) (err error) {
 		if id := compose.GetToolCallID(ctx); id != "" { // a resumed run may repeat it
 			x.key = idPrefix + text.HashID(s.SessionID, s.AgentID, id, fmt.Sprint(*c))
 		}
-		if out, err = x.do(c); err == nil && len(x.changes) > 0 {
-			_, err = f.Records.Apply(ctx, x.p, &store.Batch{Mutations: x.changes, Key: x.key})
-		}
+		x.most = MaxRunes
+		out, err = x.do(c)
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("files: %w", err)
+		return "", err
 	}
 	return out, nil
+}
+
+// carry calls do with the state of a new call, and writes all or none of the changes that it plans.
+// It repeats that where another writer was faster.
+func (f *Files) carry(ctx context.Context, s backends.Scope, writes bool, do func(x *call) error) error {
+	x, err := f.call(ctx, s)
+	if err == nil && writes {
+		ctx, err = store.BeginRecords(ctx, f.Records, x.p)
+	}
+	if err == nil {
+		err = store.OnConflict(ctx, func() error {
+			x, err := f.call(ctx, s)
+			if err == nil {
+				err = do(x)
+			}
+			if err == nil && len(x.changes) > 0 {
+				_, err = f.Records.Apply(ctx, x.p, &store.Batch{Mutations: x.changes, Key: x.key})
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("files: %w", err)
+	}
+	return nil
 }
 
 // History returns the events of a file, oldest first: the texts before and after, who changed it
@@ -154,6 +169,7 @@ type call struct {
 	scope   backends.Scope
 	p       backends.Partition
 	key     string           // the idempotency key of its writes
+	most    int              // characters of a file; 0: as many as the store takes
 	held    map[string]file  // the files that load found, by paths
 	changes []store.Mutation // the end of the call writes all or none
 }
@@ -161,7 +177,8 @@ type call struct {
 // file is a record of the partition, or below coreDir a core block.
 type file struct {
 	text    string
-	version int64 // of the record
+	version int64     // of the record
+	changed time.Time // the zero time for a core block
 }
 
 func (f *Files) call(ctx context.Context, s backends.Scope) (x *call, err error) {
@@ -199,7 +216,7 @@ func (x *call) load(at string) error {
 	}
 	for id, r := range found {
 		if name, ok := strings.CutPrefix(id, idPrefix); ok {
-			x.held[Root+"/"+name] = file{r.Text, r.Version}
+			x.held[Root+"/"+name] = file{r.Text, r.Version, r.Updated}
 		}
 	}
 	return err
@@ -216,8 +233,8 @@ func (x *call) put(at, text string) error {
 		}
 		_, err := edit(x.ctx, &core.Edit{Scope: x.scope, Block: path.Base(at), Old: old.text, Text: text, IdempotencyKey: x.key})
 		return err
-	case utf8.RuneCountInString(text) > MaxRunes:
-		return invalid("the file would have more than %d characters: use several", MaxRunes)
+	case x.most > 0 && utf8.RuneCountInString(text) > x.most:
+		return invalid("the file would have more than %d characters: use several", x.most)
 	}
 	x.change(store.Put(&store.Record{Memory: backends.Memory{
 		ID: idOf(at), Kind: backends.KindCore, Text: text, Scope: x.scope,

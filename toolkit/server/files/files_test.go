@@ -536,3 +536,53 @@ func Example() {
 	// 0.1K	/memories/trips
 	// 0.1K	/memories/trips/rome.md
 }
+
+func TestTreeAndUpdate(t *testing.T) {
+	testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
+		ctx := context.Background()
+		f := on(t, db)
+		be := func(text string) func(string, bool) (string, error) {
+			return func(string, bool) (string, error) { return text, nil }
+		}
+		paths := func(at string) (out []string) {
+			found, err := f.Tree(ctx, ann, at)
+			require.NoError(t, err)
+			for _, one := range found {
+				out = append(out, one.Path+"="+one.Text)
+			}
+			return out
+		}
+		assert.Empty(t, paths(files.Root))
+		require.NoError(t, f.Update(ctx, ann, "/memories/b/c.md", be("one\r\ntwo")))
+		require.NoError(t, f.Update(ctx, ann, "/memories/a.md", be("a")))
+		require.NoError(t, f.Update(ctx, ann, "/memories/a.md", func(before string, exists bool) (string, error) {
+			assert.True(t, exists)
+			return before + "b", nil
+		}))
+		assert.Equal(t, []string{"/memories/a.md=ab", "/memories/b/c.md=one\ntwo"}, paths(files.Root))
+		assert.Equal(t, []string{"/memories/b/c.md=one\ntwo"}, paths("/memories/b"))
+		assert.Equal(t, []string{"/memories/a.md=ab"}, paths("/memories/a.md"))
+		assert.Empty(t, paths("/memories/none"))
+		found, err := f.Tree(ctx, bob, files.Root)
+		require.NoError(t, err)
+		require.Empty(t, found)
+
+		past, err := f.History(ctx, ann, "/memories/a.md")
+		require.NoError(t, err)
+		require.Len(t, past, 2)
+		require.NoError(t, f.Update(ctx, ann, "/memories/a.md", be("ab")))
+		past, err = f.History(ctx, ann, "/memories/a.md")
+		require.NoError(t, err)
+		require.Len(t, past, 2, "an equal text is no change")
+
+		require.NoError(t, f.Update(ctx, ann, "/memories/long", be(strings.Repeat("a", files.MaxRunes+1))), "the limit is of the tool")
+		for _, at := range []string{"/memories", "/memories/b", "/memories/a.md/x", "/memories/core/none", "/memories/../x", "/x"} {
+			require.ErrorIs(t, f.Update(ctx, ann, at, be("x")), backends.ErrInvalid, at)
+		}
+		own := errors.New("own")
+		require.ErrorIs(t, f.Update(ctx, ann, "/memories/a.md", func(string, bool) (string, error) { return "gone", own }), own)
+		assert.Contains(t, paths(files.Root), "/memories/a.md=ab")
+		_, err = f.Tree(ctx, ann, "/etc")
+		require.ErrorIs(t, err, backends.ErrInvalid)
+	})
+}

@@ -29,6 +29,7 @@ func TestCommandsThatBeganBeforeAForgetWriteNothing(t *testing.T) {
 		"insert":      insert("/memories/a.txt", 1, "late"),
 		"rename":      rename("/memories/a.txt", "/memories/late.txt"),
 		"delete":      remove("/memories/a.txt"),
+		"update":      {Path: "/memories/a.txt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for at := 0; ; at++ {
@@ -62,7 +63,11 @@ func forgottenBefore(t *testing.T, at int, c files.Command) (reached bool) {
 		}
 		return nil
 	})
-	_, _ = f.Do(ctx, ann, &c) // ErrForgotten, or that the file is gone
+	if c.Command == "" {
+		_ = f.Update(ctx, ann, c.Path, func(before string, _ bool) (string, error) { return before + "late", nil })
+	} else {
+		_, _ = f.Do(ctx, ann, &c) // ErrForgotten, or that the file is gone
+	}
 	spy.Arm(nil)
 	calls.Lock()
 	defer calls.Unlock()
@@ -76,8 +81,8 @@ func forgottenBefore(t *testing.T, at int, c files.Command) (reached bool) {
 	return true
 }
 
-// What a call of Files writes goes through Do, which the test above tries.
-func TestDoAloneWrites(t *testing.T) {
+// What a call of Files writes goes through Do or Update, which the test above tries.
+func TestDoAndUpdateAloneWrite(t *testing.T) {
 	var taken []string
 	of := reflect.TypeFor[*files.Files]()
 	for i := range of.NumMethod() {
@@ -85,5 +90,5 @@ func TestDoAloneWrites(t *testing.T) {
 			taken = append(taken, m.Name)
 		}
 	}
-	require.Equal(t, []string{"Do", "History"}, taken, "try a new one that writes, above")
+	require.Equal(t, []string{"Do", "History", "Tree", "Update"}, taken, "try a new one that writes, above")
 }
