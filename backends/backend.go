@@ -125,7 +125,7 @@ type AddRequest struct {
 	Context  []Message `json:"context,omitempty"` // Optional. The messages before, which explain Messages. Only Messages are learnt from.
 	// Documents are passages to be found and cited, as Eino's loaders and splitters return them:
 	// with Kind [KindDocument]. Each has a source in its metadata ([MetaSource], else the
-	// loaders' own key), and replaces the stored passages of that source. Optional.
+	// loaders' own key, else its ID), and replaces the stored passages of that source. Optional.
 	Documents []*schema.Document `json:"documents,omitempty"`
 
 	Verbatim     bool           `json:"verbatim,omitempty"`     // Optional. Store the words as they are and call no model.

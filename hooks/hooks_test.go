@@ -322,6 +322,44 @@ func TestTheRetriever(t *testing.T) {
 	require.InDelta(t, 0.05, m.backend.Searches()[1].Threshold, 0, "half of it beside a memory that reaches it")
 }
 
+// In a graph the indexer keeps documents in the scope of the run, and returns the ids of passages.
+func TestTheIndexerInAGraph(t *testing.T) {
+	m := newMemory(t, func(*setup) {})
+	g := compose.NewGraph[[]*schema.Document, []string]()
+	require.NoError(t, g.AddIndexerNode("memory", m.AsIndexer()))
+	require.NoError(t, g.AddEdge(compose.START, "memory"))
+	require.NoError(t, g.AddEdge("memory", compose.END))
+	r, err := g.Compile(t.Context())
+	require.NoError(t, err)
+	name, ok := components.GetType(m.AsIndexer())
+	require.True(t, ok)
+	require.Equal(t, "Memory", name)
+
+	m.backend.OnAdd = func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+		item := func(o backends.Outcome, id string) backends.Item {
+			return backends.Item{Outcome: o, Memory: backends.Memory{ID: id}}
+		}
+		return &backends.AddResponse{Items: []backends.Item{item(backends.OutcomeAdded, "1"), item(backends.OutcomeDeleted, "0"), item(backends.OutcomeUnchanged, "2")}}, nil
+	}
+	docs := []*schema.Document{{ID: "handbook", Content: "Boil it."}}
+	ids, err := r.Invoke(t.Context(), docs)
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2"}, ids)
+	require.Equal(t, []backends.AddRequest{{Scope: ann, Kind: backends.KindDocument, Documents: docs}}, m.backend.Adds())
+
+	ids, err = r.Invoke(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, ids)
+	_, err = m.AsIndexer().Store(backends.Incognito(t.Context()), docs)
+	require.ErrorIs(t, err, backends.ErrInvalid)
+	require.Len(t, m.backend.Adds(), 1)
+	m.backend.OnAdd = func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { return nil, backends.ErrUnavailable }
+	_, err = r.Invoke(t.Context(), docs)
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	_, err = newMemory(t, func(s *setup) { s.Scope = backends.Scope{} }).AsIndexer().Store(t.Context(), docs)
+	require.ErrorIs(t, err, backends.ErrNoScope)
+}
+
 // In a graph the retriever reports to callbacks once, and its errors are the graph's.
 func TestTheRetrieverInAGraph(t *testing.T) {
 	m := newMemory(t, func(s *setup) { s.Scope = backends.Scope{} })

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
@@ -48,6 +49,11 @@ func (m *MemoryMiddleware) Search(ctx context.Context, r *backends.SearchRequest
 // AsRetriever returns the memory as an Eino retriever: see [hooks.Hooks.AsRetriever].
 func (m *MemoryMiddleware) AsRetriever() retriever.Retriever {
 	return m.Hooks.AsRetriever()
+}
+
+// AsIndexer returns the memory as an Eino indexer: see [hooks.Hooks.AsIndexer].
+func (m *MemoryMiddleware) AsIndexer() indexer.Indexer {
+	return m.Hooks.AsIndexer()
 }
 
 // ToolMiddleware records how calls of tools went, in a graph: see [hooks.Hooks.ToolMiddleware].

@@ -104,7 +104,7 @@
 // [hooks.Hooks.WrapRunner] serves trees of agents and runs that are interrupted and resumed;
 // [hooks.Hooks.MessageModifier] flow/agent/react; [hooks.Hooks.Prepare] and [hooks.Hooks.Finish]
 // graphs; the module middleware/handler agents with handlers, as Eino 0.9 has them;
-// [hooks.Hooks.AsRetriever] a retriever node; [MemoryMiddleware.Tools] agents that take no
+// [hooks.Hooks.AsIndexer] an indexer node and [hooks.Hooks.AsRetriever] a retriever node; [MemoryMiddleware.Tools] agents that take no
 // middleware, and [hooks.Hooks.Instruction] their prompts.
 //
 // With a window, [hooks.Hooks.MessageRewriter] serves flow/agent/react, and

@@ -44,8 +44,8 @@ func Private(m *schema.Message) *schema.Message { return hooks.Private(m) }
 // Its hooks attach it: [hooks.Hooks.AgentMiddleware] to an adk.ChatModelAgent, which needs no more;
 // [hooks.Hooks.WrapRunner] to whatever agent a runner runs; [hooks.Hooks.MessageModifier] and
 // [hooks.Hooks.MessageRewriter] to flow/agent/react; [hooks.Hooks.Prepare] and [hooks.Hooks.Finish]
-// to a graph or a handler; [hooks.Hooks.AsRetriever] and [hooks.Hooks.ToolMiddleware] to nodes of a
-// graph. Used together for one run they do the work once.
+// to a graph or a handler; [hooks.Hooks.AsIndexer], [hooks.Hooks.AsRetriever] and
+// [hooks.Hooks.ToolMiddleware] to nodes of a graph. Used together for one run they do the work once.
 type MemoryMiddleware struct {
 	*hooks.Hooks
 	backend backends.Backend

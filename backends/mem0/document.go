@@ -36,7 +36,7 @@ var (
 // passages returns the records of a request's documents, by their sources.
 func (b *Backend) passages(c *reconcile.Call) (map[string][]*store.Record, error) {
 	out, taken := map[string][]*store.Record{}, map[string]bool{}
-	add := func(said string, of map[string]any) error {
+	add := func(said, id string, of map[string]any) error {
 		meta := map[string]any{}
 		maps.Copy(meta, c.Memory("", "").Metadata)
 		for key, v := range of {
@@ -44,9 +44,9 @@ func (b *Backend) passages(c *reconcile.Call) (map[string][]*store.Record, error
 				meta[key] = b.keep.RedactJSON(v)
 			}
 		}
-		source := b.keep.Redact(strings.TrimSpace(first(sourceKeys, of, meta)))
+		source := b.keep.Redact(strings.TrimSpace(cmp.Or(first(sourceKeys, of, meta), id)))
 		if source == "" {
-			return fmt.Errorf("mem0: a document: %w: set %q in its metadata, the key for replacing and citing it", backends.ErrInvalid, backends.MetaSource)
+			return fmt.Errorf("mem0: a document: %w: set its ID, or %q in its metadata, the key for replacing and citing it", backends.ErrInvalid, backends.MetaSource)
 		}
 		meta[backends.MetaSource] = source
 		if page := first(pageKeys, of); page != "" {
@@ -73,12 +73,12 @@ func (b *Backend) passages(c *reconcile.Call) (map[string][]*store.Record, error
 		if d == nil {
 			return nil, fmt.Errorf("mem0: a document: %w: it is nil", backends.ErrInvalid)
 		}
-		if err := add(d.Content, d.MetaData); err != nil {
+		if err := add(d.Content, d.ID, d.MetaData); err != nil {
 			return nil, err
 		}
 	}
 	for _, u := range c.Said() {
-		if err := add(u.Text, c.Verbatim("", u, "").Metadata); err != nil {
+		if err := add(u.Text, "", c.Verbatim("", u, "").Metadata); err != nil {
 			return nil, err
 		}
 	}
