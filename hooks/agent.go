@@ -6,11 +6,13 @@ package hooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -45,6 +47,7 @@ func (h *Hooks) AgentMiddleware() adk.AgentMiddleware {
 // T4), and has the open question signed. An error would fail the run (trap T19): it returns one
 // only for a context that exceeds the window.
 func (h *Hooks) beforeChatModel(ctx context.Context, messages []einox.Marked, sign func(question *einox.Marked)) ([]*schema.Message, error) {
+	h.noticeTree(ctx, messages)
 	t := h.find(h.prepare(detach(ctx), messages, true))
 	if t.asks() {
 		sign(&t.messages[t.user])
@@ -53,6 +56,20 @@ func (h *Hooks) beforeChatModel(ctx context.Context, messages []einox.Marked, si
 		}
 	}
 	return h.fitting(ctx, t.messages)
+}
+
+// noticeTree reports once that an agent of a tree records its part of a run apart: Eino tells it what
+// others did since the user's words.
+func (h *Hooks) noticeTree(ctx context.Context, messages []einox.Marked) {
+	user := lastUser(messages)
+	if user < 0 || !h.records() || nested(ctx) || running(ctx, h) != nil {
+		return
+	}
+	if slices.ContainsFunc(messages[user:], func(m einox.Marked) bool { return m.Retold }) {
+		h.tree.Do(func() {
+			h.report(ctx, StageRecord, fmt.Errorf("%w: several agents answer one question, and the run is not wrapped: each logs the question again with its own part, an agent's second part is not logged, and a question that was handed on is learnt late. Run the tree by WrapRunner", backends.ErrInvalid))
+		})
+	}
 }
 
 // afterChatModel runs after every answer of the model. It leaves the length of the state as it is

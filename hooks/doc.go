@@ -21,6 +21,7 @@
 //	a graph, a handler of your own      [Hooks.Prepare],        where you call them   -
 //	                                    [Hooks.Finish]
 //	a graph with a retriever node       [Hooks.AsRetriever]     documents             -
+//	a graph with an indexer node        [Hooks.AsIndexer]       keeps documents       -
 //	a model, alone or in an agent       [Hooks.WrapModel]       fits each context,    -
 //	                                                            makes printed calls
 //	tools without an agent              [Hooks.ToolMiddleware]  records their calls   -
@@ -95,5 +96,6 @@
 //
 // Concurrent runs of one ChatModelAgent race inside Eino 0.7: build an agent for each run, and
 // share the Hooks. Wrap the runner of a tree whose agents carry AgentMiddleware: else each agent
-// records its part as a turn of its own, and skips its second part in the same run.
+// records its part as a turn of its own, and skips its second part in the same run. Config.OnError is
+// told so once, with ErrInvalid.
 package hooks

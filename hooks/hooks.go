@@ -37,6 +37,7 @@ type Hooks struct {
 
 	mu       sync.Mutex
 	shown    sync.Once       // a printed call may have been shown, and was reported
+	tree     sync.Once       // agents hand one question on, outside a wrapped run, and that was reported
 	printers map[string]int  // how many answers of a model printed calls of tools
 	toolless map[string]bool // the models that refused tools
 }
