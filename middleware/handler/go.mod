@@ -3,7 +3,7 @@ module github.com/einomem/einomem/middleware/handler
 go 1.25.0
 
 require (
-	github.com/cloudwego/eino v0.9.14
+	github.com/cloudwego/eino v0.9.20
 	github.com/einomem/einomem v0.1.0
 	github.com/stretchr/testify v1.11.1
 )
