@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 const (
 	metaStatistics = "statistics" // its Statistics at the time of writing
 	metaCovered    = "covered"    // how many calls of each month it covers
+	metaJudged     = "judged"     // the model's judgements by the ids of calls
 )
 
 // guidelineID returns the id of the one guideline of a tool in a workspace.
@@ -43,7 +45,8 @@ func toolOf(p backends.Partition, memory *backends.Memory) string {
 // guideline is the memory of a tool; its record is nil before the first one.
 type guideline struct {
 	record  *store.Record
-	covered map[string]int64 // calls by month
+	covered map[string]int64     // calls by month
+	judged  map[string]judgement // by the id of the call
 }
 
 // guidelineOf reads the guideline of a tool. If another program changed its metadata, it covers no
@@ -54,9 +57,10 @@ func (m *Memory) guidelineOf(ctx context.Context, p backends.Partition, tool str
 		return &guideline{}, err
 	}
 	g := &guideline{record: &records[0], covered: map[string]int64{}}
-	raw, err := json.Marshal(g.record.Metadata[metaCovered])
-	if err == nil {
-		_ = json.Unmarshal(raw, &g.covered) // else it covers no calls
+	for name, to := range map[string]any{metaCovered: &g.covered, metaJudged: &g.judged} {
+		if raw, err := json.Marshal(g.record.Metadata[name]); err == nil {
+			_ = json.Unmarshal(raw, to) // else it covers no calls, or the rules judge
+		}
 	}
 	return g, nil
 }
@@ -103,7 +107,7 @@ func (m *Memory) next(p backends.Partition, st *state, written, by string) *stor
 	}
 	meta := map[string]any{}
 	maps.Copy(meta, r.Metadata)
-	raw, _ := json.Marshal(map[string]any{metaCovered: st.seen, metaStatistics: st.Statistics}) // plain data
+	raw, _ := json.Marshal(map[string]any{metaCovered: st.seen, metaStatistics: st.Statistics, metaJudged: st.judged}) // plain data
 	_ = json.Unmarshal(raw, &meta)
 	r.ID, r.Kind, r.WhenToUse = guidelineID(p, st.Name), backends.KindTool, st.Name
 	user := r.Scope.UserID // of a loaded former one
@@ -123,7 +127,8 @@ const maxGuideline = 4000
 
 // guidance is a model's answer by the tool tool_guideline.
 type guidance struct {
-	Guideline string `json:"guideline" jsonschema:"required" jsonschema_description:"plain text, at most 200 words"`
+	Guideline  string      `json:"guideline" jsonschema:"required" jsonschema_description:"plain text, at most 200 words"`
+	Judgements []judgement `json:"judgements,omitempty" alias:"judgments,evaluations,scores,calls,评判"`
 }
 
 func (g *guidance) check() error {
@@ -142,7 +147,17 @@ func (m *Memory) write(ctx context.Context, run *ask.Run, st *state) (written, b
 	if m.model == nil {
 		return m.redact(st.byRules()), byRules, nil
 	}
-	q := &ask.Question{System: promptsIn[st.language].Guideline, User: m.material(st), Tool: "tool_guideline", Purpose: "Gives the guideline of the tool.", Language: st.language}
+	st.unjudged = nil
+	system := promptsIn[st.language].Guideline
+	for i := range st.calls {
+		if c := &st.calls[i]; m.cfg.Judge == byModel && c.Judge == byRules && c.ID != "" {
+			st.unjudged = append(st.unjudged, i)
+		}
+	}
+	if len(st.unjudged) > 0 {
+		system += "\n\n" + promptsIn[st.language].Judge
+	}
+	q := &ask.Question{System: system, User: m.material(st), Tool: "tool_guideline", Purpose: "Gives the guideline of the tool.", Language: st.language}
 	answer, err := ask.For(ctx, run, q, (*guidance).check)
 	if err != nil {
 		return "", "", fmt.Errorf("tool: %w", err)
@@ -150,6 +165,7 @@ func (m *Memory) write(ctx context.Context, run *ask.Run, st *state) (written, b
 	if written = strings.TrimSpace(m.redact(answer.Value.Guideline)); written == "" {
 		return "", "", fmt.Errorf("tool: %w: nothing is left of the guideline without its secrets", backends.ErrModel)
 	}
+	m.judge(st, answer.Value.Judgements)
 	return written, byModel, nil
 }
 
@@ -159,13 +175,14 @@ const minShown = 64
 // material returns the sources of a guideline, fenced: the name of the tool, the former guideline,
 // statistics, and the newest calls, each with an even share of the prompt.
 func (m *Memory) material(st *state) string {
-	calls := st.calls[max(0, len(st.calls)-max(m.prompt/minShown, 1)):]
+	out := max(0, len(st.calls)-max(m.prompt/minShown, 1))
+	calls := st.calls[out:]
 	var lines []any
-	if out := len(st.calls) - len(calls); out > 0 {
+	if out > 0 {
 		lines = append(lines, fmt.Sprintf("[%d older calls are left out]", out))
 	}
 	for i := range calls {
-		lines = append(lines, shown(i, &calls[i], m.prompt/len(calls)))
+		lines = append(lines, shown(out+i, &calls[i], m.prompt/len(calls), slices.Contains(st.unjudged, out+i)))
 	}
 	former := text.Middle(m.redact(st.guideline.text()), maxGuideline)
 	return ask.Section("tool", []string{st.Name}) + ask.Section("guideline_so_far", []string{former}) +
@@ -173,7 +190,7 @@ func (m *Memory) material(st *state) string {
 }
 
 // shown shows a call to a model, in about so many tokens at most.
-func shown(n int, c *Call, tokens int) any {
+func shown(n int, c *Call, tokens int, judge bool) any {
 	s := struct {
 		N          int      `json:"n"`
 		Tool       string   `json:"tool"`
@@ -186,7 +203,8 @@ func shown(n int, c *Call, tokens int) any {
 		Tokens     int      `json:"tokens,omitempty"`
 		Score      *float64 `json:"score,omitempty"`
 		Evaluation string   `json:"evaluation,omitempty"`
-	}{N: n, Tool: c.Tool, Input: c.Input, Output: c.Output, Failed: c.failed(), Seconds: round(c.Took.Seconds(), 3), Tokens: max(c.Tokens, 0), Score: c.Score, Evaluation: c.Evaluation}
+		Judge      bool     `json:"judge,omitempty"`
+	}{N: n, Judge: judge, Tool: c.Tool, Input: c.Input, Output: c.Output, Failed: c.failed(), Seconds: round(c.Took.Seconds(), 3), Tokens: max(c.Tokens, 0), Score: c.Score, Evaluation: c.Evaluation}
 	if c.Error != c.Output {
 		s.Error = c.Error
 	}
@@ -219,9 +237,36 @@ func (st *state) byRules() string {
 
 // The judges of calls, and writers of guidelines.
 const (
-	byRules = "rules"
-	byModel = "model"
+	byRules  = "rules"
+	byModel  = "model"
+	byNobody = "off"
 )
+
+// judgement is a model's view of one call.
+type judgement struct {
+	N      int     `json:"n" jsonschema:"required" alias:"number,call"`
+	Score  float64 `json:"score" jsonschema:"required" jsonschema_description:"1 or 0"`
+	Reason string  `json:"reason" alias:"evaluation,summary,理由"`
+}
+
+// maxReason bounds the reason of a judgement, in characters.
+const maxReason = 200
+
+// judge puts the model's judgements in the place of the rules', and measures again. It ignores
+// numbers of calls that the model was not asked about; a call without a judgement keeps its score.
+func (m *Memory) judge(st *state, judgements []judgement) {
+	for _, j := range judgements {
+		if slices.Contains(st.unjudged, j.N) {
+			j.Score, j.Reason = binary(j.Score), text.Line(m.redact(j.Reason), maxReason)
+			st.judged[st.calls[j.N].ID] = j
+			st.calls[j.N].take(j)
+		}
+	}
+	st.measure()
+}
+
+// take gives the call a model's judgement.
+func (c *Call) take(j judgement) { c.Score, c.Judge, c.Evaluation = &j.Score, byModel, j.Reason }
 
 // judgeByRules scores a call by its end: 0 for an error, also for one that the result reports in
 // words, and for an empty result; 1 for any other.

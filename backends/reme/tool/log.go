@@ -201,7 +201,8 @@ type RecordedCall struct {
 	Err error `json:"-"`
 }
 
-// Record stores calls: checked, redacted, bounded, and scored by rules unless they have a score.
+// Record stores calls: checked, redacted, bounded, and scored by rules unless they have a score (see
+// Config.Judge).
 // The calls of a tool that began in one month are one atomic write. Each ID is stored once; repeats
 // of a call under other IDs are stored, too.
 //
@@ -232,7 +233,7 @@ func (m *Memory) Record(ctx context.Context, r *RecordRequest) (_ *RecordRespons
 			item.fail(stage, fmt.Errorf("%w: %w", backends.ErrInvalid, err))
 			continue
 		}
-		if c.Score == nil {
+		if c.Score == nil && m.cfg.Judge != byNobody {
 			c.judgeByRules()
 		}
 		log := logName(c.Tool, monthOf(c.Time))

@@ -26,13 +26,14 @@
 //
 // A guideline is one memory of kind tool, whose id follows from workspace and tool. Its Text is the
 // guideline with the statistics of that time, and its WhenToUse the name of the tool. Its Metadata
-// has the statistics and how many calls of each month it covers. Former guidelines are in its
+// has the statistics, the model's judgements, and how many calls of each month it covers. Former guidelines are in its
 // history.
 //
 // # Models
 //
-// A model writes guidelines from inputs, outputs, errors, statistics and the former guideline;
-// without a model rules write them, as rules score calls. Results of tools are untrusted data:
+// A model writes guidelines from inputs, outputs, errors, statistics and the former guideline. In
+// the same answer it judges the calls that rules alone have scored; ReMe asks for each call by
+// itself. Without a model rules write guidelines, too. Results of tools are untrusted data:
 // prompts fence them, and descriptions present their lessons as observations, not as instructions.
 package tool
 
@@ -59,6 +60,12 @@ type Config struct {
 	Window       int           // The newest calls that statistics and guidelines cover. Optional. Defaults to 20.
 	History      int           // The newest calls that are read. Optional. Defaults to 100; at most 10,000.
 	Keep         time.Duration // How long calls are kept. Optional. Defaults to 90 days; at most 5 years.
+
+	// Judge says who scores calls that come without a score. "rules" decide by errors and empty
+	// results. "model" reads the results too, in the question for the guideline: a success that
+	// gives nothing useful scores 0. Rules score until then, and where there is no model. "off"
+	// leaves calls without a score. Optional. Defaults to "model".
+	Judge string
 
 	NoRefresh bool // Recorders leave guidelines to the program, which calls Summarize. Optional.
 }
@@ -90,6 +97,10 @@ func (c Config) withDefaults() (Config, error) {
 		if *n.value < 0 || *n.value > n.most {
 			return out, fmt.Errorf("tool: Config.%s %d: %w: from 1 to %d, or 0 for %d", n.name, *n.value, backends.ErrInvalid, n.most, n.fallback)
 		}
+	}
+	config.Default(&out.Judge, byModel)
+	if !slices.Contains([]string{byModel, byRules, byNobody}, out.Judge) {
+		return out, fmt.Errorf("tool: Config.Judge %q: %w: model, rules or off", c.Judge, backends.ErrInvalid)
 	}
 	out.History = max(out.History, out.Window)
 	if out.Keep = cmp.Or(c.Keep, 90*24*time.Hour); out.Keep < 0 || out.Keep > maxKeep {

@@ -106,6 +106,8 @@ type state struct {
 	seen      map[string]int64 // stored calls, by month
 	kept      int64            // stored and loaded calls
 	language  backends.Language
+	judged    map[string]judgement // of calls that are kept, by their ids
+	unjudged  []int                // the indices of calls that the model is asked to judge
 }
 
 // read fills in the knowledge about a tool, with its last newest calls.
@@ -118,18 +120,31 @@ func (m *Memory) read(ctx context.Context, p backends.Partition, st *state, last
 	if err := m.readCalls(ctx, p, st, max(last, m.cfg.History)); err != nil {
 		return err
 	}
+	st.judged = map[string]judgement{}
+	for i := range st.calls {
+		c := &st.calls[i]
+		if j, ok := g.judged[c.ID]; ok && c.Judge == byRules {
+			c.take(j)
+			st.judged[c.ID] = j
+		}
+	}
 	st.calls = st.calls[max(0, len(st.calls)-last):]
 	for i := range st.calls {
 		st.calls[i] = st.calls[i].with(m.redact) // it may be older than Keeper.Redact
 	}
 	st.language, st.New = m.languageOf(st.calls), g.uncovered(st.seen)
-	st.Statistics = measure(st.Name, st.calls)
-	st.Statistics.Total = st.kept
+	st.measure()
 	if g.holds(m.keeper.Now()) {
 		st.Guideline, st.Memory = m.redact(g.text()), &g.record.Memory
 	}
 	st.Text = strings.TrimSpace(st.Guideline + "\n\n" + st.rendered())
 	return nil
+}
+
+// measure takes the statistics of the calls.
+func (st *state) measure() {
+	st.Statistics = measure(st.Name, st.calls)
+	st.Statistics.Total = st.kept
 }
 
 // rendered returns the statistics as a text.
