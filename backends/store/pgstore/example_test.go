@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/einomem/einomem"
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
 )
 
-// A memory in Postgres. It needs a server, so the tests compile it alone.
+// A store in Postgres, for einomem.New, or for mem0.Config.Store and reme.Config.Store. It needs a
+// server, so the tests compile it alone.
 func ExampleOpen() {
 	ctx := context.Background()
 	db, err := pgstore.Open(ctx, "postgres://localhost/app", nil)
@@ -20,11 +22,8 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	mem, err := einomem.New(ctx, db, nil, nil) // a chat model in place of the first nil learns facts
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer mem.Close(ctx)
-	_, err = mem.Facts.Remember(ctx, einomem.Scope{UserID: "ann"}, "Ann is allergic to peanuts.")
+	ann := backends.Partition{Namespace: backends.DefaultNamespace, Kind: backends.PartitionUser, ID: "ann"}
+	tea := &store.Record{Memory: backends.Memory{ID: "m1", Kind: backends.KindFact, Text: "Ann likes tea."}}
+	_, err = db.Apply(ctx, ann, &store.Batch{Mutations: []store.Mutation{store.Put(tea)}})
 	fmt.Println(err)
 }
