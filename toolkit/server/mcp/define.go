@@ -285,13 +285,11 @@ func (s *Server) flowTool(f flows.Flow) error {
 	})
 }
 
-// unnamed returns the scope of a flow that names none: the connection's, for a person in the
-// workspace "default", as for ReMe's clients, where the key opens that.
+// unnamed returns the scope of a flow that names none: the connection's, in the workspace "default"
+// if it has no other, as for ReMe's clients, where the key opens that.
 func (c *call) unnamed(m access.Mode) backends.Scope {
 	s := c.scope
-	if s.Workspace == "" && s.UserID+s.AgentID != "" {
-		s.Workspace = "default"
-	}
+	s.Workspace = cmp.Or(s.Workspace, "default")
 	if _, err := c.key.Open(s, m); err != nil {
 		return c.scope
 	}

@@ -6,6 +6,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -169,4 +170,49 @@ func TestSchemasPassStrictHosts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// habit returns a value as some hosts send it: numbers, truth values and lists as a text.
+func habit(v any) any {
+	switch v := v.(type) {
+	case float64, bool, []any:
+		encoded, _ := json.Marshal(v)
+		return string(encoded)
+	}
+	return v
+}
+
+// Hosts send null for what is left out, and texts in place of other values.
+func TestArgumentsAreReadAsHostsSendThem(t *testing.T) {
+	w := newWorld(t, testkit.SQLite(t))
+	c, id := w.connect("ann", agreeing()), ""
+	properties := map[string]object{}
+	for tool, err := range c.Tools(t.Context(), nil) {
+		require.NoError(t, err)
+		properties[tool.Name], _ = tool.InputSchema.(object)["properties"].(object)
+	}
+	for _, call := range tableOfCalls(t) {
+		sent := object{"unknown": "x"}
+		for name := range properties[call.Tool] {
+			sent[name] = habit(call.Arguments[name]) // null if it is left out
+		}
+		if sent["id"] != nil {
+			sent["id"] = id
+		}
+		r := use(t, c, call.Tool, sent)
+		assert.False(t, r.failed, "%s %v: %s", call.Tool, sent, r.text)
+		assert.Regexp(t, call.Says, r.text, "%s %v", call.Tool, sent)
+		if added := regexp.MustCompile(`added: \[(\w+)\]`).FindStringSubmatch(r.text); added != nil {
+			id = added[1]
+		}
+	}
+	for tool, arguments := range map[string]string{
+		"add_memory": `{"content":"Ann keeps bees."}`, "search_memory": `{"query":"bees"}`, "list_memories": `{"kinds":"fact","limit":2.0}`,
+		"memory": `{"command":"view","path":"/memories","view_range":null}`, "retrieve_task_memory": `{"query":"bees","top_k":"3"}`,
+	} {
+		ok(t, c, tool, json.RawMessage(arguments))
+	}
+	r := use(t, c, "list_memories", object{"limit": "many"})
+	assert.True(t, r.failed)
+	assert.Contains(t, r.text, "the arguments do not follow the schema")
 }
