@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/note"
@@ -56,8 +55,7 @@ type call struct {
 	scope    backends.Scope      // names only the owner
 	whose    *backends.Partition // nil: the whole namespace
 
-	db     store.Store
-	ranker *recall.Ranker // finds memories of all kinds, by words
+	db store.Store
 	*parts
 
 	traces  map[string]int // of verify, by their places
@@ -96,10 +94,6 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 			return err
 		}
 	}
-	if x.ranker, err = recall.New(ctx, &recall.Config{Records: x.db}); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, x.ranker.Close()) }()
 	if x.settings.Retention != nil {
 		x.settings.Retention.Every = -1 // a command sweeps nothing by the way
 	}

@@ -9,12 +9,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/backends/openai"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/redisstore"
@@ -191,13 +190,21 @@ func (c *call) file(argument, mode int, use func(*os.File) (any, error)) error {
 
 // export writes all data of an owner.
 func export(ctx context.Context, c *call) error {
-	return c.file(0, newFile, func(f *os.File) (any, error) { return store.Export(ctx, c.db, *c.whose, f) })
+	bar := c.bar(-1) // of bytes
+	defer func() { _ = bar.Exit() }()
+	return c.file(0, newFile, func(f *os.File) (any, error) {
+		return store.Export(ctx, c.db, *c.whose, io.MultiWriter(f, bar))
+	})
 }
 
 // importFile reads the output of export.
 func importFile(ctx context.Context, c *call) error {
 	o := &store.ImportOptions{Learn: c.Bool("learn"), MaxLine: 1 << 30} // the file is the operator's own
-	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) { return store.Import(ctx, c.db, backends.Partition{}, f, o) })
+	bar := c.bar(-1)                                                    // of bytes
+	defer func() { _ = bar.Exit() }()
+	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) {
+		return store.Import(ctx, c.db, backends.Partition{}, io.TeeReader(f, bar), o)
+	})
 }
 
 // transfer copies partitions to another store.
@@ -299,33 +306,23 @@ func inspect(ctx context.Context, c *call, p backends.Partition) (found []string
 
 // reembed gives all memories vectors of the embedder that the environment names.
 func reembed(ctx context.Context, c *call) error {
-	_, embedder := openai.FromEnv()
-	if embedder == nil {
+	if c.embedder == "" {
 		return fmt.Errorf("%w: reembed needs an embedder: set OPENAI_API_KEY and OPENAI_EMBEDDING_MODEL", backends.ErrInvalid)
 	}
-	embeds, err := openai.NewEmbedder(ctx, embedder)
-	if err != nil {
-		return err
-	}
-	ranker, err := recall.New(ctx, &recall.Config{Records: c.db, Embedder: embeds, EmbeddingModel: embedder.Model})
-	if err != nil {
-		return err
-	}
-	err = c.each(ctx, func(p backends.Partition) error {
+	return c.each(ctx, func(p backends.Partition) error {
 		records, space, err := store.All(ctx, c.db, p, nil)
 		lacking := len(records)
 		for _, r := range records {
-			if space != nil && space.Model == embedder.Model && len(r.Vector) > 0 {
+			if space != nil && space.Model == c.embedder && len(r.Vector) > 0 {
 				lacking--
 			}
 		}
 		if err == nil && !c.dry && lacking > 0 {
-			_, err = ranker.Reembed(ctx, p)
+			_, err = c.ranker.Reembed(ctx, p)
 		}
 		c.row("WHOSE MEMORIES EMBEDDED", map[string]any{"partition": p, "memories": len(records), "embedded": lacking}, where(p), len(records), lacking)
 		return err
 	})
-	return errors.Join(err, ranker.Close())
 }
 
 // retry learns from what could not be learnt from.

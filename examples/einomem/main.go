@@ -49,7 +49,7 @@
 //	list              users, agents and workspaces; for one of them the memories, its
 //	                  -sessions, or the messages of a -session
 //	show ID           a memory with all its fields
-//	search QUERY      the memories that answer a query by words, best first
+//	search QUERY      the memories that answer a query, best first
 //	history ID        the events of a memory, and of its predecessors
 //	audit             duplicates, empty memories, and facts that lack a source
 //	add TEXT          adds a fact by hand

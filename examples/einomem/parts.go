@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
@@ -48,10 +49,12 @@ func isPostgres(scheme string) bool { return scheme == "postgres" || scheme == "
 type parts struct {
 	backends.Backend // of both
 
-	facts *mem0.Backend
-	work  *reme.Backend
-	model model.ToolCallingChatModel
-	named string // the model's name
+	facts    *mem0.Backend
+	work     *reme.Backend
+	ranker   *recall.Ranker // finds memories of all kinds
+	model    model.ToolCallingChatModel
+	named    string // the model's name
+	embedder string // and the embedder's; empty: none
 }
 
 // parts opens the parts on a store.
@@ -69,15 +72,23 @@ func (c *settings) parts(ctx context.Context, db store.Store) (_ *parts, err err
 		if facts.Embedder, err = openai.NewEmbedder(ctx, embedder); err != nil {
 			return nil, err
 		}
-		facts.EmbeddingModel = embedder.Model
+		p.embedder, facts.EmbeddingModel = embedder.Model, embedder.Model
 		work.Embedder, work.EmbeddingModel = facts.Embedder, facts.EmbeddingModel
 	}
-	if p.facts, err = mem0.New(ctx, &facts); err != nil {
+	if p.ranker, err = recall.New(ctx, &recall.Config{Records: db, Embedder: facts.Embedder, EmbeddingModel: p.embedder}); err != nil {
 		return nil, err
 	}
+	if p.facts, err = mem0.New(ctx, &facts); err != nil {
+		return nil, errors.Join(err, p.ranker.Close())
+	}
 	if p.work, err = reme.New(ctx, &work); err != nil {
-		return nil, errors.Join(err, p.facts.Close(ctx))
+		return nil, errors.Join(err, p.facts.Close(ctx), p.ranker.Close())
 	}
 	p.Backend = backends.Join(p.facts, p.work)
 	return p, nil
+}
+
+// Close closes the parts, and leaves the store open.
+func (p *parts) Close(ctx context.Context) error {
+	return errors.Join(p.Backend.Close(ctx), p.ranker.Close())
 }
