@@ -267,7 +267,7 @@ func check(ctx context.Context, c *call) error {
 		return nil
 	})
 	if err == nil && count > 0 {
-		err = negative("%d findings: reindex rebuilds the derived data of a Redis server; lost memories come back from a backup or an export", count)
+		err = negative{fmt.Errorf("%d findings: reindex rebuilds the derived data of a Redis server; lost memories come back from a backup or an export", count)}
 	}
 	return c.print(map[string]int{"findings": 0}, err)
 }

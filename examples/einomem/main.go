@@ -143,8 +143,10 @@ func run(ctx context.Context, args []string, out, errout io.Writer) int {
 		name = "\x1b[31m" + name + "\x1b[0m"
 	}
 	fmt.Fprintln(errout, strings.TrimSpace(name+" "+text))
-	if coded := cli.ExitCoder(nil); errors.As(err, &coded) {
-		return coded.ExitCode()
+	if found := (negative{}); errors.As(err, &found) {
+		return 3
+	} else if wrong := cli.ExitCoder(nil); errors.As(err, &wrong) {
+		return 2
 	}
 	return 1
 }
@@ -153,7 +155,7 @@ func run(ctx context.Context, args []string, out, errout io.Writer) int {
 func usage(format string, args ...any) error { return cli.Exit(fmt.Sprintf(format, args...), 2) }
 
 // negative is the answer of a check that found something.
-func negative(format string, args ...any) error { return cli.Exit(fmt.Sprintf(format, args...), 3) }
+type negative struct{ error }
 
 // servingCommands are the commands that serve memory to others.
 func servingCommands() []command {
@@ -172,6 +174,7 @@ func servingCommands() []command {
 			&cli.BoolFlag{Name: "notes", Usage: "print the note of memory that the model gets with each message"}}},
 		{"key", "NAME", "print a new secret, and its key for the file of settings", apart, reads, newKey, []cli.Flag{
 			&cli.BoolFlag{Name: "admin", Usage: "a key that does everything, instead of that of the user called NAME"}}},
+		{"help", "[COMMAND]", "what a command does, with its flags", apart, reads, help, nil},
 		{"version", "", "the version of this program, and of Go", apart, reads, version, nil},
 	}
 }
@@ -289,6 +292,14 @@ func group(name, about string, below []command) *cli.Command {
 		})
 	}
 	return g
+}
+
+// help prints what -help prints.
+func help(ctx context.Context, c *call) error {
+	if c.NArg() == 0 {
+		return cli.ShowRootCommandHelp(c.Root())
+	}
+	return cli.ShowCommandHelp(ctx, c.Root(), c.Args().First())
 }
 
 // built is what is known of this build.

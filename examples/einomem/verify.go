@@ -49,7 +49,7 @@ func verify(ctx context.Context, c *call) error {
 		c.row("WHERE FOUND", map[string]any{"where": at, "found": c.traces[at]}, at, c.traces[at])
 	}
 	if len(c.traces) > 0 {
-		return negative("something is left of %s, in %d places", where(*c.whose), len(c.traces))
+		return negative{fmt.Errorf("something is left of %s, in %d places", where(*c.whose), len(c.traces))}
 	}
 	c.row("WHOSE RESULT OUTSIDE", map[string]any{"partition": c.whose, "clean": true, "outside": c.outside}, where(*c.whose), "clean", strings.Join(c.outside, "; "))
 	return nil
