@@ -70,8 +70,13 @@
 // eino-ext's Redis retriever:
 //
 //	Filter: func(p backends.Partition) []retriever.Option {
-//		return []retriever.Option{redis.WithFilterQuery(fmt.Sprintf("@einomem_partition:{%s}", escape(p.String())))}
+//		query := "@einomem_partition:{" + regexp.MustCompile(`[^0-9A-Za-z]`).ReplaceAllString(p.String(), `\$0`) + "}"
+//		return []retriever.Option{retriever.WrapImplSpecificOptFn(func(o *redis.ImplOptions) { o.FilterQuery = query })}
 //	}
+//
+// There the field is a tag of an index that is sensitive to case: else Ann's memories take the
+// places of ann's. Its DocumentConverter has to set the score, 1 less the distance. The module
+// redistest beside this package has the whole program, which runs on a real server.
 //
 // The ids of documents are UUIDs that follow from partition and text.
 package remote
