@@ -353,7 +353,9 @@ func TestTheIndexerInAGraph(t *testing.T) {
 	_, err = m.AsIndexer().Store(backends.Incognito(t.Context()), docs)
 	require.ErrorIs(t, err, backends.ErrInvalid)
 	require.Len(t, m.backend.Adds(), 1)
-	m.backend.OnAdd = func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) { return nil, backends.ErrUnavailable }
+	m.backend.OnAdd = func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+		return nil, backends.ErrUnavailable
+	}
 	_, err = r.Invoke(t.Context(), docs)
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	_, err = newMemory(t, func(s *setup) { s.Scope = backends.Scope{} }).AsIndexer().Store(t.Context(), docs)

@@ -18,7 +18,7 @@
 // # Paths
 //
 // The root "/" is /memories of the memory tool of package files: one tree, which both can write.
-// Paths are relative to the root, and cannot leave it. They have the limits of that package: 8 names
+// Paths are relative to the root, and stay below it. They have the limits of that package: 8 names
 // that begin with no dot. Core blocks are the files below /core.
 //
 // # What happens to files
@@ -29,9 +29,9 @@
 //
 // # Limits
 //
-// A Folder holds texts and runs nothing: it is neither a Shell nor a MultiModalReader of Eino, and
-// the compiler or filesystem.New says so. It hides no file from grep, and patterns have Go's syntax.
-// plantask wants names that begin with a dot, and to delete: it needs another backend.
+// A Folder holds texts alone. Eino's Shell and MultiModalReader, for commands and pictures, are left
+// out: the compiler or filesystem.New says so. Patterns of grep have Go's syntax. plantask wants
+// names that begin with a dot, and to delete: it needs another backend.
 //
 // Eino ends a run with the error of such a tool. A program that would rather tell the model wraps
 // them: see compose.ToolsNodeConfig.ToolCallMiddlewares.
@@ -245,7 +245,7 @@ func (t *tree) date(dir string, infos []filesystem.FileInfo) []filesystem.FileIn
 	return infos
 }
 
-// clean returns a path from the root, which it cannot leave.
+// clean returns a path from the root, whatever dots are in it.
 func clean(at string) string { return path.Clean("/" + at) }
 
 func notFound(at string) error {

@@ -122,7 +122,7 @@ func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out strin
 }
 
 // carry calls do with the state of a new call, and writes all or none of the changes that it plans.
-// It repeats that where another writer was faster.
+// It repeats that if another writer is faster.
 func (f *Files) carry(ctx context.Context, s backends.Scope, writes bool, do func(x *call) error) error {
 	x, err := f.call(ctx, s)
 	if err == nil && writes {

@@ -18,8 +18,8 @@ type File struct {
 	Changed    time.Time // the last change; the zero time for a core block
 }
 
-// Tree returns the file at a path, or all files below a directory in the order of their paths. Where
-// there is neither it returns none. An illegal path is ErrInvalid.
+// Tree returns the file at a path, or all files below a directory in the order of their paths: none
+// if there is neither. An illegal path is ErrInvalid.
 func (f *Files) Tree(ctx context.Context, s backends.Scope, at string) (out []File, err error) {
 	err = f.carry(ctx, s, false, func(x *call) error {
 		out = nil
@@ -36,10 +36,10 @@ func (f *Files) Tree(ctx context.Context, s backends.Scope, at string) (out []Fi
 }
 
 // Update gives the file at a path the text that change returns, and makes the file if it is missing.
-// Where another writer was faster it calls change again, with the text of that one. Texts are
-// redacted as those of commands are; the store bounds their length. A path that is illegal, a
-// directory, below a file, or a core block that is not configured is ErrInvalid. An error of change
-// is returned, and nothing is written.
+// If another writer is faster, it calls change again with the text of that one. Texts are redacted
+// as those of commands are; the store bounds their length. A path that is illegal, a directory,
+// below a file, or a core block that is not configured is ErrInvalid. An error of change is
+// returned, and nothing is written.
 func (f *Files) Update(ctx context.Context, s backends.Scope, at string, change func(before string, exists bool) (string, error)) error {
 	return f.carry(ctx, s, true, func(x *call) error {
 		if err := x.load(at); err != nil {
