@@ -104,6 +104,16 @@ func (p *Profile[T]) Get(ctx context.Context, s backends.Scope) (*Value[T], erro
 	return p.value(held)
 }
 
+// Document returns the document of a user as values of JSON, for programs that do not know T. It is
+// empty before the first fact. Errors are those of Get.
+func (p *Profile[T]) Document(ctx context.Context, s backends.Scope) (map[string]any, error) {
+	held, err := p.held(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return held.doc, nil
+}
+
 // held has the facts about the fields of a user.
 type held struct {
 	keep      *keeper.Keeper

@@ -81,7 +81,7 @@ var plans = func() map[string]plan {
 		"DELETE /entities/{type}/{id}": {order: 2, variants: []object{{"type": "user"}, {"type": "agent"}, {"type": "workspace"}, {"type": "run"}}}, "DELETE /v2/entities/{type}/{id}/": {order: 2, variants: []object{{"type": "agent"}, {"type": "user"}}},
 	}
 	maps.Copy(all, map[string]plan{
-		"GET /v1/memories/": shows, "POST /v2/memories/": reads, "POST /v1/memories/search/": reads, "POST /v2/memories/search/": reads,
+		"GET /v2/entities/user/{id}/profile/": shows, "GET /v1/memories/": shows, "POST /v2/memories/": reads, "POST /v1/memories/search/": reads, "POST /v2/memories/search/": reads,
 		"POST /v1/memories/": {variants: []object{{}, {"filters": "ids"}}}, "PUT /v1/batch/": changes, "DELETE /v1/batch/": one, "POST /v1/feedback/": {with: object{"feedback": "NEGATIVE"}},
 		"POST /v1/exports/": {variants: []object{{"filters": "and"}, {"filters": "or"}, {}}}, "POST /v1/exports/get/": {shows: true, variants: []object{{"filters": "and"}, {"filters": "or"}, {"filters": "run"}, {}}},
 	})
@@ -262,6 +262,9 @@ func (e *endpoint) request(f *form) (address string, body any) {
 		if p.In == "path" {
 			if e.path == "/entities/{type}/{id}" || e.path == "/v2/entities/{type}/{id}/" {
 				v = map[string]any{"type": v, "id": f.User + f.Agent + f.Workspace}[p.Name]
+			}
+			if strings.HasSuffix(e.path, "/profile/") {
+				v = f.User
 			}
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(fmt.Sprint(v)))
 		} else if list, isList := v.([]any); ok && isList {

@@ -28,6 +28,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/profile"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
@@ -210,7 +211,9 @@ func newWorld(t *testing.T, dir string) *world {
 	w.folder, err = os.OpenRoot(dir)
 	require.NoError(t, err)
 	model := testkit.New(testkit.Learn)
-	facts, err := mem0.New(ctx, &mem0.Config{Store: w.db})
+	person, err := profile.New[bird]()
+	require.NoError(t, err)
+	facts, err := mem0.New(ctx, &mem0.Config{Store: w.db, Profile: person})
 	require.NoError(t, err)
 	experience, err := reme.New(ctx, &reme.Config{Store: w.db, Model: model})
 	require.NoError(t, err)
@@ -230,7 +233,7 @@ func newWorld(t *testing.T, dir string) *world {
 	require.NoError(t, err)
 	w.files, err = files.New(&files.Config{Records: w.db, Blocks: w.mem.Window().(*window.Window).Core()})
 	require.NoError(t, err)
-	api, err := rest.New(&rest.Config{Memory: w.mem, Store: w.db, Guard: guard, Notes: notes, Flows: reMe, Log: quiet})
+	api, err := rest.New(&rest.Config{Memory: w.mem, Store: w.db, Guard: guard, Notes: notes, Flows: reMe, Profile: person, Log: quiet})
 	require.NoError(t, err)
 	tools, err := mcp.New(&mcp.Config{Memory: w.mem, Guard: guard, Files: w.files, Flows: reMe, Tools: []string{"memory", "session", "files", "reme"}, OnError: func(context.Context, string, error) {}})
 	require.NoError(t, err)
@@ -251,6 +254,11 @@ func newWorld(t *testing.T, dir string) *world {
 	return w
 }
 
+// bird is the profile of each person.
+type bird struct {
+	Bird string `json:"bird,omitempty"`
+}
+
 // fill puts a canary into all that a partition can hold.
 func (w *world) fill(p backends.Partition) {
 	ctx, t, s, text := w.t.Context(), w.t, p.Scope(), "The heron of "+canary(p)+" nests here."
@@ -268,6 +276,7 @@ func (w *world) fill(p backends.Partition) {
 		if p.Kind != backends.PartitionWorkspace { // words, and facts, which clients of mem0 see alone
 			add.Kind = []backends.Kind{backends.KindEpisode, backends.KindFact}[i%2]
 		}
+		add.Metadata = map[string]any{backends.MetaProfile: map[string]any{"bird": canary(p)}}
 		add.Messages = []backends.Message{{Message: schema.UserMessage(fmt.Sprintf("%s %d of them.", text, i+2))}}
 		added, err := w.mem.Backend().Add(ctx, add)
 		require.NoError(t, err)

@@ -63,6 +63,7 @@ var compatRoutes = []compatRoute{
 	{method: "POST", path: "/v1/feedback/", body: `{"memory_id":"{id}","feedback":"NEGATIVE"}`, write: true, denied: 404},
 	{method: "POST", path: "/v1/exports/", body: `{"schema":{"properties":{"memory":{}}},"filters":{"user_id":"{who}"}}`, denied: 403},
 	{method: "POST", path: "/v1/exports/get/", body: `{"memory_export_id":"{export}"}`, denied: 403},
+	{method: "GET", path: "/v2/entities/user/{who}/profile/", denied: 403},
 	{method: "GET", path: "/v1/health", denied: 200},
 	{method: "GET", path: "/v1/working-memory/?user_id={who}", denied: 403},
 	{method: "GET", path: "/v1/working-memory/s1?user_id={who}", denied: 403},

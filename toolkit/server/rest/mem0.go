@@ -143,6 +143,7 @@ func (h *Handler) mem0Routes() {
 	add(h, ofMem0, "POST /v1/feedback/{$}", "Say whether a memory was of use.", write, (*call).mem0Feedback)
 	add(h, ofMem0, "POST /v1/exports/{$}", "Prepare an export by a schema.", read, (*call).mem0Export)
 	add(h, ofMem0, "POST /v1/exports/get/{$}", "An export.", read, (*call).mem0Exported)
+	add(h, ofMem0, "GET /v2/entities/user/{id}/profile/{$}", "The typed document about a user.", read, (*call).mem0Profile)
 	if h.cfg.Store != nil {
 		add(h, ofMem0, "POST /reset", "Erase all of the namespace.", long, (*call).mem0Reset)
 		add(h, ofMem0, "GET /entities", "The users and agents that hold something.", read, (*call).mem0Entities)

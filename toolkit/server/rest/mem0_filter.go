@@ -127,6 +127,7 @@ func reachOf(f *backends.Filter) (owners []backends.Scope, all bool) {
 		}
 		return owners, all && owners == nil
 	case "or":
+		owners = []backends.Scope{}
 		for i := range f.Args {
 			o, a := reachOf(&f.Args[i])
 			if o == nil && !a {
@@ -167,7 +168,7 @@ func (c *call) mem0Each(in *mem0Query, m access.Mode, do func(s backends.Scope, 
 	owners, all, filter, err := in.reach()
 	switch {
 	case err != nil || owners != nil:
-	case all && c.stored && c.r.Header.Get(access.HeaderUser) == "":
+	case all && c.stored && c.r.Header.Get(access.HeaderUser)+c.r.Header.Get(access.HeaderAgent) == "":
 		owners, err = c.everybody()
 	default:
 		var s backends.Scope
@@ -184,6 +185,9 @@ func (c *call) mem0Each(in *mem0Query, m access.Mode, do func(s backends.Scope, 
 	for _, s := range open {
 		if s, err = c.open(s, m); err == nil {
 			err = do(s, filter)
+		}
+		if m&access.Write != 0 && len(open) > 1 {
+			c.cfg.Guard.Audit(c, c.key, c.route.pattern+" (one of several)", s, err)
 		}
 		if err != nil {
 			return err

@@ -127,6 +127,23 @@ func (c *call) mem0Users(in *mem0Pages) (object, error) {
 	return object{"count": len(all), "next": nil, "previous": nil, "results": page}, err
 }
 
+// mem0Profile answers with the document that facts fill; it is never generated.
+func (c *call) mem0Profile(in *mem0One) (object, error) {
+	s, err := c.open(backends.Scope{Namespace: c.namespace(), UserID: in.ID}, access.Read)
+	if err != nil {
+		return nil, err
+	}
+	out := object{"entity_type": "user", "entity_id": in.ID, "status": "not_enabled", "profile": nil}
+	if c.cfg.Profile == nil {
+		return out, nil
+	}
+	doc, err := c.cfg.Profile.Document(c, s)
+	if out["profile"], out["status"] = doc, "succeeded"; len(doc) == 0 {
+		out["status"] = "insufficient_data"
+	}
+	return out, err
+}
+
 // mem0Its returns a memory of c.scope in mem0's form.
 func (c *call) mem0Its(m *backends.Memory) object {
 	if m == nil {

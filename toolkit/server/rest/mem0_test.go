@@ -16,6 +16,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/profile"
 	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/middleware"
 	"github.com/einomem/einomem/toolkit/server/access"
@@ -53,32 +54,34 @@ func TestFiltersReachThePeopleThatTheyName(t *testing.T) {
 	all := newServer(t, []access.Key{root}, nil)
 	told(all, rootSecret, "ann r1 shop tea of ann", "bob r1 till tea of bob", "bob r2 shop tea again", "cleo r1 shop tea of cleo")
 	for filters, want := range map[string][3]string{ // of the key for both, of ann's, and of the one for everybody
-		`{"user_id":"ann"}`:                                     {"tea of ann", "tea of ann", "tea of ann"},
-		`{"AND":[{"user_id":"ann"},{"user_id":"ann"}]}`:         {"tea of ann", "tea of ann", "tea of ann"},
-		`{"user_id":{"eq":"ann"}}`:                              {"tea of ann", "tea of ann", "tea of ann"},
-		`{"AND":[{"user_id":"ann"},{"NOT":{"run_id":"x"}}]}`:    {"tea of ann", "tea of ann", "tea of ann"},
-		`{"AND":[{"user_id":"ann"},{"user_id":"bob"}]}`:         {"", "", ""},
-		`{"AND":[{"user_id":["ann","bob"]},{"user_id":"bob"}]}`: {"tea of bob,tea again", "403", "tea of bob,tea again"},
-		`{"user_id":["ann","bob"]}`:                             {"tea of ann,tea of bob,tea again", "tea of ann", "tea of ann,tea of bob,tea again"},
-		`{"OR":[{"user_id":"ann"},{"user_id":"bob"}]}`:          {"tea of ann,tea of bob,tea again", "tea of ann", "tea of ann,tea of bob,tea again"},
-		`{"OR":[{"user_id":"cleo"},{"user_id":"bob"}]}`:         {"tea of bob,tea again", "403", "tea of cleo,tea of bob,tea again"},
-		`{"OR":[{"user_id":"ann"},{"run_id":"r2"}]}`:            {"tea of ann,tea again", "tea of ann", "tea of ann,tea again"},
-		`{"OR":[{"user_id":"ann"},{"agent_id":"ann"}]}`:         {"tea of ann", "tea of ann", "tea of ann"},
-		`{"AND":[{"user_id":"ann"},{"agent_id":"clerk"}]}`:      {"", "", ""},
-		`{"run_id":"r1"}`:                                       {"tea of ann,tea of bob", "tea of ann", "tea of ann,tea of bob,tea of cleo"},
-		`{"app_id":"shop"}`:                                     {"tea of ann,tea again", "tea of ann", "tea of ann,tea again,tea of cleo"},
-		`{"agent_id":"ann"}`:                                    {"", "403", ""}, // the agent of that name, who has nothing
-		`{"user_id":"bob"}`:                                     {"tea of bob,tea again", "403", "tea of bob,tea again"},
-		`{"NOT":[{"user_id":"bob"}]}`:                           {"400", "tea of ann", "400"},
-		`{"OR":[{"user_id":"ann"},{"NOT":{"user_id":"x"}}]}`:    {"400", "tea of ann", "400"},
-		`{"user_id":{"ne":"bob"}}`:                              {"400", "tea of ann", "400"},
-		`{}`:                                                    {"400", "tea of ann", "400"},
-		`{"user_id":"*"}`:                                       {"400", "400", "400"},
-		`{"user_id":{"in":["*","ann"]}}`:                        {"400", "400", "400"},
-		`{"user_id":""}`:                                        {"400", "400", "400"},
-		`{"user_id":7}`:                                         {"400", "400", "400"},
-		`{"user_id":"ann","created_at":{"gte":7}}`:              {"400", "400", "400"},
-		`{"user_id":"ann","topic":"tea"}`:                       {"400", "400", "400"},
+		`{"user_id":"ann"}`:                                                      {"tea of ann", "tea of ann", "tea of ann"},
+		`{"AND":[{"user_id":"ann"},{"user_id":"ann"}]}`:                          {"tea of ann", "tea of ann", "tea of ann"},
+		`{"user_id":{"eq":"ann"}}`:                                               {"tea of ann", "tea of ann", "tea of ann"},
+		`{"AND":[{"user_id":"ann"},{"NOT":{"run_id":"x"}}]}`:                     {"tea of ann", "tea of ann", "tea of ann"},
+		`{"AND":[{"user_id":"ann"},{"user_id":"bob"}]}`:                          {"", "", ""},
+		`{"AND":[{"user_id":["ann","bob"]},{"user_id":"bob"}]}`:                  {"tea of bob,tea again", "403", "tea of bob,tea again"},
+		`{"user_id":["ann","bob"]}`:                                              {"tea of ann,tea of bob,tea again", "tea of ann", "tea of ann,tea of bob,tea again"},
+		`{"OR":[{"user_id":"ann"},{"user_id":"bob"}]}`:                           {"tea of ann,tea of bob,tea again", "tea of ann", "tea of ann,tea of bob,tea again"},
+		`{"OR":[{"user_id":"cleo"},{"user_id":"bob"}]}`:                          {"tea of bob,tea again", "403", "tea of cleo,tea of bob,tea again"},
+		`{"OR":[{"AND":[{"user_id":"ann"},{"user_id":"bob"}]}]}`:                 {"", "", ""},
+		`{"AND":[{"OR":[{"user_id":"ann"},{"run_id":"r1"}]},{"user_id":"bob"}]}`: {"tea of bob", "403", "tea of bob"},
+		`{"OR":[{"user_id":"ann"},{"run_id":"r2"}]}`:                             {"tea of ann,tea again", "tea of ann", "tea of ann,tea again"},
+		`{"OR":[{"user_id":"ann"},{"agent_id":"ann"}]}`:                          {"tea of ann", "tea of ann", "tea of ann"},
+		`{"AND":[{"user_id":"ann"},{"agent_id":"clerk"}]}`:                       {"", "", ""},
+		`{"run_id":"r1"}`:             {"tea of ann,tea of bob", "tea of ann", "tea of ann,tea of bob,tea of cleo"},
+		`{"app_id":"shop"}`:           {"tea of ann,tea again", "tea of ann", "tea of ann,tea again,tea of cleo"},
+		`{"agent_id":"ann"}`:          {"", "403", ""}, // the agent of that name, who has nothing
+		`{"user_id":"bob"}`:           {"tea of bob,tea again", "403", "tea of bob,tea again"},
+		`{"NOT":[{"user_id":"bob"}]}`: {"400", "tea of ann", "400"},
+		`{"OR":[{"user_id":"ann"},{"NOT":{"user_id":"x"}}]}`: {"400", "tea of ann", "400"},
+		`{"user_id":{"ne":"bob"}}`:                           {"400", "tea of ann", "400"},
+		`{}`:                                                 {"400", "tea of ann", "400"},
+		`{"user_id":"*"}`:                                    {"400", "400", "400"},
+		`{"user_id":{"in":["*","ann"]}}`:                     {"400", "400", "400"},
+		`{"user_id":""}`:                                     {"400", "400", "400"},
+		`{"user_id":7}`:                                      {"400", "400", "400"},
+		`{"user_id":"ann","created_at":{"gte":7}}`:           {"400", "400", "400"},
+		`{"user_id":"ann","topic":"tea"}`:                    {"400", "400", "400"},
 	} {
 		for i, secret := range []string{bothSecret, onlySecret, rootSecret} {
 			at := s
@@ -397,4 +400,27 @@ func TestADeletionCanTakeWhatTheMemorySuperseded(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, out)
 		require.Equal(t, linked, texts(list("false")) == "", list("false"))
 	}
+}
+
+func TestAProfileIsTheDocumentThatFactsFill(t *testing.T) {
+	type person struct {
+		City string `json:"city,omitempty"`
+	}
+	s := newServer(t, nil, func(c *Config) {
+		document, err := profile.New[person]()
+		require.NoError(t, err)
+		facts, err := mem0.New(t.Context(), &mem0.Config{Store: c.Store, Profile: document, Model: testkit.New(
+			testkit.Call("1", "remember", `{"operations":[{"op":"add","text":"The user lives in Bergen.","messages":[0],"field":"city","value":"Bergen"}]}`))})
+		require.NoError(t, err)
+		c.Memory, err = middleware.New(t.Context(), &middleware.Config{Backend: facts})
+		require.NoError(t, err)
+		c.Profile = document
+	})
+	status, out := s.ask("", "GET", "/v2/entities/user/ann/profile/", "")
+	require.Equal(t, http.StatusOK, status, out)
+	require.Equal(t, "insufficient_data", out["status"])
+	status, out = s.ask("", "POST", "/v3/memories/add/", `{"user_id":"ann","messages":[{"role":"user","content":"I live in Bergen."}]}`)
+	require.Equal(t, http.StatusOK, status, out)
+	_, out = s.ask("", "GET", "/v2/entities/user/ann/profile/", "")
+	require.Equal(t, map[string]any{"status": "succeeded", "entity_type": "user", "entity_id": "ann", "profile": map[string]any{"city": "Bergen"}}, out)
 }

@@ -30,6 +30,11 @@ type Config struct {
 	Notes *Notes // The notes of the last replies. Optional.
 	// Flows are ReMe's endpoints. Optional. Without them they answer 404.
 	Flows *flows.Flows
+	// Profile is the typed document about each user, a *profile.Profile, for clients of mem0.
+	// Optional. Without it they are told that profiles are off.
+	Profile interface {
+		Document(ctx context.Context, s backends.Scope) (map[string]any, error)
+	}
 	// AlwaysOK answers a failure of ReMe's endpoints with 200 and success false, as ReMe does,
 	// unless key, body or rate are wrong. Optional. Defaults to status codes.
 	AlwaysOK bool
