@@ -24,7 +24,7 @@ func TestTheirPythonClientsDoARoundTrip(t *testing.T) {
 	if python == "" {
 		t.Skip("EINOMEM_CLIENTS names no Python with mem0ai and agent-memory-client installed")
 	}
-	for _, script := range []string{"mem0_client.py", "ams_client.py"} {
+	for _, script := range []string{"mem0_client.py", "mem0_family.py", "ams_client.py"} {
 		t.Run(script, func(t *testing.T) {
 			ann, annSecret := keyOf("ann", true, "ann")
 			bob, bobSecret := keyOf("bob", true, "bob")
@@ -33,6 +33,21 @@ func TestTheirPythonClientsDoARoundTrip(t *testing.T) {
 			cmd.Env = append(os.Environ(), "MEM0_TELEMETRY=False", "MEM0_DIR="+t.TempDir(), "HOME="+t.TempDir(), "PYTHONWARNINGS=ignore")
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, string(out))
+			t.Logf("%s", out)
 		})
 	}
+}
+
+func TestTheirTypeScriptClientsDoARoundTrip(t *testing.T) {
+	folder := os.Getenv("EINOMEM_NODE_MEM0")
+	if folder == "" {
+		t.Skip("EINOMEM_NODE_MEM0 names no folder with mem0ai and @mem0/vercel-ai-provider installed")
+	}
+	ann, secret := keyOf("ann", true, "ann")
+	s := newServer(t, []access.Key{ann}, nil)
+	cmd := exec.CommandContext(t.Context(), "node", "testdata/mem0_client.mjs", folder, s.url, secret)
+	cmd.Env = append(os.Environ(), "MEM0_TELEMETRY=false", "HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	t.Logf("%s", out)
 }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A round trip of mem0's own Python client: python mem0_client.py HOST KEY OTHER_KEY"""
 import asyncio
+import importlib.metadata
 import sys
 
 from mem0 import AsyncMemoryClient, MemoryClient
@@ -9,7 +10,22 @@ from mem0.client.types import AddMemoryOptions, DeleteAllMemoryOptions
 from mem0.exceptions import MemoryError as ClientError
 
 host, key, other_key = sys.argv[1:4]
-ann, other = MemoryClient(api_key=key, host=host), MemoryClient(api_key=other_key, host=host)
+calls = 0
+
+
+class Counted:
+    """Counted counts the calls of a client. The script ends at the first that is not right."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def __getattr__(self, name):
+        global calls
+        calls += 1
+        return getattr(self.client, name)
+
+
+ann, other = Counted(MemoryClient(api_key=key, host=host)), Counted(MemoryClient(api_key=other_key, host=host))
 
 
 def refused(call, *statuses):
@@ -98,8 +114,11 @@ refused(lambda: ann.get(first), 404)
 assert [e["is_deleted"] for e in ann.history(first)][-1] is True
 
 assert [(e["type"], e["name"]) for e in ann.users()["results"]] == [("user", "ann")], ann.users()
-for call in (lambda: ann.get_summary(), lambda: ann.get_profile("ann"), lambda: ann.generate_profile("ann"), lambda: ann.get_webhooks("p"), lambda: ann.project.get()):
+for call in (lambda: ann.get_summary(), lambda: ann.generate_profile("ann"), lambda: ann.get_webhooks("p"), lambda: ann.project.get()):
     refused(call, 404)
+
+assert ann.get_profile("ann")["status"] == "not_enabled"
+refused(lambda: other.get_profile("ann"), 403)
 
 ann.delete_all(user_id="ann", run_id="r2")
 assert ann.get_all(filters={"user_id": "ann"})["count"] == 0
@@ -117,7 +136,8 @@ assert ann.users()["results"] == []
 
 
 async def the_same_without_waiting():
-    async with AsyncMemoryClient(api_key=key, host=host) as client:
+    async with AsyncMemoryClient(api_key=key, host=host) as plain:
+        client = Counted(plain)
         messages = [{"role": "user", "content": "I am allergic to nuts."}, {"role": "assistant", "content": "I will avoid nuts."}]
         added = await client.add(messages, user_id="ann")
         assert added["status"] == "SUCCEEDED" and added["results"], added
@@ -136,4 +156,4 @@ async def the_same_without_waiting():
 
 
 asyncio.run(the_same_without_waiting())
-print("ok")
+print("mem0ai", importlib.metadata.version("mem0ai"), calls, calls)
