@@ -15,14 +15,14 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51096, 36_000},
+	{"product lines", 51_126, 36_000},
 	{"lines linked by middleware", 13_710, 14_500},
 	{"lines linked by the README's program", 27_090, 21_500},
 	{"public packages", 28, 25},
-	{"exported names", 870, 620},
+	{"exported names", 871, 620},
 	{"public packages of nested modules", 8, 8},
 	{"exported names of nested modules", 119, 106},
-	{"settings", 310, 200},
+	{"settings", 311, 200},
 	{"configs", 32, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
