@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -85,7 +86,7 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 			return err
 		}
 	}
-	if x.db, err = open(ctx, at, c.name == "import" || c.name == "load" || c.name == "add"); err != nil {
+	if x.db, err = open(ctx, at, slices.Contains([]string{"import", "bring", "load", "add"}, c.name)); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.db.Close()) }()

@@ -64,6 +64,7 @@
 //	                  its "-wal" and every -folder; -receipt FILE, -marker TEXT
 //	export FILE       writes all data of an owner, a JSON object a line, into a new file
 //	import FILE       reads the output of export, into any store
+//	bring FILE        adds what another memory kept: MCP's memory server, ChatGPT, Markdown, mem0
 //	reflect           tidies the memories of one by a plan; -plan FILE carries out one that -json
 //	                  printed. It calls a model if OPENAI_API_KEY is set
 //	retain            erases memories beyond a rule, such as -older-than 90 days
@@ -212,6 +213,8 @@ func commands() []command {
 		{"export", "FILE", "write all that is held of a person into a new file", someone, reads, export, nil},
 		{"import", "FILE", "read what export wrote", all, copies, importFile,
 			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},
+		{"bring", "FILE", "add what another memory kept", someone, copies, bring, []cli.Flag{&cli.StringFlag{Name: "from", Required: true,
+			Usage: "the `KIND` of the file: mcp (memory.jsonl of MCP's memory server), chatgpt (conversations.json of an export), markdown (notes such as MEMORY.md), mem0 (its memories as JSON)"}}},
 		{"reflect", "", "tidy the memories of a person or a workspace", someone, asks, tidy, []cli.Flag{
 			&cli.StringSliceFlag{Name: "rule", Usage: "by this `RULE` alone, such as duplicates; may be repeated"},
 			&cli.StringFlag{Name: "plan", Usage: "do what the plan in this `FILE` says, which -json printed"}}},
