@@ -73,8 +73,8 @@ func (s *Server) tools() error {
 	return err
 }
 
-// memoryTools adds the tools of long-term memory. Some are those of package toolkit, with the same
-// arguments, descriptions and results as an agent has them.
+// memoryTools adds the tools of long-term memory. Some come from package toolkit, with the same
+// arguments, descriptions and results as an agent has.
 func (s *Server) memoryTools() error {
 	backend := s.cfg.Memory.Backend()
 	manager, manages := backends.As[backends.Manager](backend)

@@ -89,8 +89,8 @@ type Config struct {
 	// ReMe's flows alone.
 	Scope backends.Scope
 	// Workspaces are more workspaces that ReMe's flows may name over Run, or [access.Any] for all.
-	// In them the client acts as the user of Scope. What concerns a workspace as a whole it does as
-	// the program, such as dumps. Optional.
+	// In them the client acts as the user of Scope, and as the program on a workspace as a whole, such
+	// as for a dump. Optional.
 	Workspaces []string
 	// AllowForget lets forget, and flows that change a whole workspace, go ahead for clients that
 	// cannot ask their user. The word of the model is then enough. Optional. Defaults to false.

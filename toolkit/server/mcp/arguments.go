@@ -60,8 +60,7 @@ func (a *arguments) read(raw json.RawMessage, into any) error {
 }
 
 // plain changes a schema to one that every client takes. SDKs in TypeScript refuse all tools of a
-// server for one boolean schema, and Gemini for one list of types. A null argument counts as left
-// out, see [arguments]; a result that may be null has no type.
+// server for one boolean schema, and Gemini for one list of types.
 func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
@@ -80,8 +79,8 @@ func plain(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// members are those of objects that requests leave open, by the names of their fields: the name of
-// each, its type, its description.
+// members describes open objects by the names of their fields: the name of each usual member, its
+// type, its description.
 var members = map[string][][3]string{
 	"messages": {{"role", "string", "user, assistant, system or tool"}, {"content", "string", "what was said"}},
 	"tool_call_results": {
@@ -92,7 +91,7 @@ var members = map[string][][3]string{
 	"metadata":     {{"query", "string", "the task"}},
 }
 
-// show changes a schema to the one that clients list. Gemini takes no object without members, so
+// show changes a schema to the one that clients list. Gemini refuses an object without members, so
 // open objects show their usual ones. A caller may send others, and of other types.
 func show(name string, s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Items != nil {
