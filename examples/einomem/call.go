@@ -68,8 +68,8 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	if x.settings, err = load(x.String("config"), x.String("listen"), x.String("store"), x.String("key-file")); err != nil {
 		return err
 	}
-	x.output.begin(x.Command, (c.effect == asks || c.effect == copies) && !x.Bool("yes"))
-	defer func() { err = errors.Join(err, x.output.end(err)) }()
+	x.begin(x.Command, (c.effect == asks || c.effect == copies) && !x.Bool("yes"))
+	defer func() { err = errors.Join(err, x.end(err)) }()
 	if c.whose == apart {
 		x.scope = x.names()
 		return c.run(ctx, x)
@@ -101,7 +101,7 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	if x.parts, err = x.settings.parts(ctx, x.db); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, x.parts.Close(ctx)) }()
+	defer func() { err = errors.Join(err, x.Close(ctx)) }()
 	if err = c.run(ctx, x); err == nil && x.whose != nil && !x.printed {
 		fmt.Fprintf(x.err, "nothing was found of %s: einomem list shows whom the store knows\n", where(*x.whose))
 	}

@@ -74,7 +74,7 @@ func remove(ctx context.Context, c *call) (err error) {
 }
 
 // manager changes single memories, facts and experience.
-func (c *call) manager() backends.Manager { return c.parts.Backend.(backends.Manager) }
+func (c *call) manager() backends.Manager { return c.Backend.(backends.Manager) }
 
 // add adds a fact by hand.
 func add(ctx context.Context, c *call) error {
@@ -346,7 +346,7 @@ func retry(ctx context.Context, c *call) error {
 		return err
 	}
 	learning := c.settings.Learning
-	learning.Sessions, learning.Backend, learning.Sweep = c.db, c.parts.Backend, -1
+	learning.Sessions, learning.Backend, learning.Sweep = c.db, c.Backend, -1
 	log, err := working.New(ctx, &learning)
 	if err != nil {
 		return err

@@ -67,6 +67,11 @@ func (c *call) talk(ctx context.Context, a *chatServer) error {
 	}
 	out := c.Root().Writer
 	answer := func(said string) error {
+		if c.json {
+			var whole strings.Builder
+			err := a.turn(ctx, scope, said, func(piece string) { whole.WriteString(piece) })
+			return errors.Join(c.print(map[string]string{"answer": whole.String()}, err), c.out.Flush())
+		}
 		err := a.turn(ctx, scope, said, func(piece string) { _, _ = io.WriteString(out, piece) })
 		fmt.Fprintln(out)
 		return err

@@ -144,6 +144,7 @@ func TestAChatInTheTerminalIsRemembered(t *testing.T) {
 		p := &program{t, db}
 		require.Contains(t, p.prints("chat", "-user", "韩梅梅"), "旺财")
 		require.Contains(t, p.prints("chat", "-user", "韩梅梅", "-say", "我的狗叫什么名字？"), "旺财")
+		require.Regexp(t, `^{"answer":".*旺财.*"}\n$`, p.prints("chat", "-user", "韩梅梅", "-json", "-say", "我的狗叫什么名字？"))
 		require.NotContains(t, p.prints("chat", "-user", "ann", "-say", "我的狗叫什么名字？"), "旺财")
 		require.NotContains(t, p.exported(backends.PartitionUser, "ann"), "旺财")
 		p.run(2, "chat", "-user", "*")

@@ -35,9 +35,9 @@ func tidy(ctx context.Context, c *call) error {
 
 // reflector tidies facts and experience.
 func (c *call) reflector() (*reflection.Reflector, error) {
-	cfg := &reflection.Config{Backend: c.parts.Backend}
-	if c.parts.model != nil {
-		cfg.Model = c.parts.model
+	cfg := &reflection.Config{Backend: c.Backend}
+	if c.model != nil {
+		cfg.Model = c.model
 	}
 	return reflection.New(cfg)
 }
