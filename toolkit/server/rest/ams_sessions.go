@@ -36,7 +36,7 @@ type (
 		Data      map[string]any `json:"data,omitempty"`
 		Context   string         `json:"context,omitempty"`
 		TTL       int            `json:"ttl_seconds,omitempty"`
-		Seen      time.Time      `json:"last_accessed,omitzero" jsonschema:"when the client read the session that it puts: newer messages stay"`
+		Tokens    int64          `json:"tokens,omitempty" jsonschema:"of the session as the client read it: what came later stays; 0: all is replaced"`
 		Offset    int            `json:"-" query:"offset"` // of a list
 		Limit     int            `json:"-" query:"limit"`  // likewise
 	}
@@ -66,7 +66,7 @@ type amsLog struct {
 	scope backends.Scope
 	messagesResponse
 	kept amsKept
-	used map[string]bool // the ids of all entries, also of erased ones
+	all  []store.Entry // as they were written, also without a text
 }
 
 // amsSessions are the endpoints of the log of a session. A put replaces the session. Messages that
@@ -143,7 +143,7 @@ func (c *call) amsLog(in *amsSession, m access.Mode) (*amsLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := &amsLog{scope: of.Scope, used: map[string]bool{}}
+	log := &amsLog{scope: of.Scope}
 	found, err := c.messages(&rangeQuery{scopeQuery: of, Limit: 10_000, Last: true})
 	if errors.Is(err, backends.ErrNotFound) {
 		now := c.cfg.Clock()
@@ -161,11 +161,8 @@ func (c *call) amsLog(in *amsSession, m access.Mode) (*amsLog, error) {
 	if err != nil && !errors.Is(err, backends.ErrNotFound) {
 		return nil, err
 	}
-	log.messagesResponse = *found
-	log.Messages = slices.DeleteFunc(log.Messages, func(e store.Entry) bool {
-		log.used[e.ID] = true
-		return einox.Text(e.Message.Message) == ""
-	})
+	log.messagesResponse, log.all = *found, found.Messages
+	log.Messages = slices.DeleteFunc(slices.Clone(log.all), func(e store.Entry) bool { return einox.Text(e.Message.Message) == "" })
 	place := map[string]int{} // in the client's order; what it has yet to see follows
 	for i, id := range log.kept.Order {
 		place[id] = i - len(log.kept.Order)
@@ -212,7 +209,7 @@ func (c *call) amsAnswer(l *amsLog) (object, error) {
 	return object{
 		"session_id": l.scope.SessionID, "user_id": orNull(l.scope.UserID), "namespace": l.scope.Namespace,
 		"messages": messages, "memories": memories, "data": l.kept.Data, "context": orNull(l.context()), "tokens": l.Session.Tokens,
-		"created_at": l.Session.Created, "updated_at": l.Session.Updated, "last_accessed": c.cfg.Clock(), "ttl_seconds": ttl,
+		"created_at": l.Session.Created, "updated_at": l.Session.Updated, "last_accessed": l.Session.Updated, "ttl_seconds": ttl,
 		"long_term_memory_strategy":     object{"strategy": "discrete", "config": object{}},
 		"context_percentage_total_used": nil, "context_percentage_until_summarization": nil,
 	}, nil
@@ -295,13 +292,13 @@ type amsUpdate struct {
 // and by its role and its text if it has no id.
 func (c *call) amsMerge(log *amsLog, in *amsSession) (*amsUpdate, error) {
 	put := &amsUpdate{kept: amsKept{TTL: in.TTL, Renamed: map[string]string{}}}
-	newest, known, at := in.Seen, map[string]bool{}, log.index()
+	known, used, at := map[string]bool{}, map[string]bool{}, log.index()
 	var t *working.Turn
-	if n := len(log.Messages); n > 0 {
-		last := slices.MaxFunc(log.Messages, func(a, b store.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
-		if !last.Done {
-			t = &working.Turn{Scope: log.scope, ID: last.Turn, First: int(last.Seq)} // above every index in the turn
-		}
+	for i := range log.all {
+		used[log.all[i].ID] = true
+	}
+	if n := len(log.all); n > 0 && !log.all[n-1].Done {
+		t = &working.Turn{Scope: log.scope, ID: log.all[n-1].Turn, First: int(log.all[n-1].Seq)} // above every index in the turn
 	}
 	for _, m := range in.Messages {
 		said := einox.Text(m.message())
@@ -315,9 +312,6 @@ func (c *call) amsMerge(log *amsLog, in *amsSession) (*amsUpdate, error) {
 		if e := at.take(m.ID, stored); e != nil {
 			known[e.ID] = true
 			put.keep(e.ID, m.ID)
-			if e.Time.After(newest) && !in.Seen.IsZero() {
-				newest = e.Time
-			}
 			continue
 		}
 		if t == nil || m.Role == string(schema.User) {
@@ -327,15 +321,15 @@ func (c *call) amsMerge(log *amsLog, in *amsSession) (*amsUpdate, error) {
 			put.turns = append(put.turns, t)
 		}
 		id := cmp.Or(m.ID, backends.NewID())
-		for n := 2; log.used[id]; n++ { // it was changed
+		for n := 2; used[id]; n++ { // it was changed
 			id = fmt.Sprint(m.ID, "~", n)
 		}
-		log.used[id] = true
+		used[id] = true
 		put.keep(id, m.ID)
 		t.Messages, t.IDs, t.Done = append(t.Messages, m.message()), append(t.IDs, id), m.Role == string(schema.Assistant)
 	}
-	for i := range log.Messages {
-		if e := &log.Messages[i]; !known[e.ID] && (in.Seen.IsZero() || !e.Time.After(newest)) {
+	for _, e := range log.seen(in.Tokens) {
+		if !known[e.ID] && einox.Text(e.Message.Message) != "" {
 			put.gone = append(put.gone, e.Seq)
 		}
 	}
@@ -367,6 +361,17 @@ func (at amsIndex) take(id string, m *schema.Message) *store.Entry {
 	e := at[key][0]
 	at[key] = at[key][1:]
 	return e
+}
+
+// seen returns the entries that a client knew when the session had so many tokens; 0: all.
+func (l *amsLog) seen(tokens int64) []store.Entry {
+	after := l.Session.Tokens
+	for n := len(l.all); ; n-- {
+		if n == 0 || tokens == 0 || after <= tokens {
+			return l.all[:n]
+		}
+		after -= int64(l.all[n-1].Tokens)
+	}
 }
 
 // keep notes the next message of a put: the id of its entry, and the client's.

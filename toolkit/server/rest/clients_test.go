@@ -51,3 +51,18 @@ func TestTheirTypeScriptClientsDoARoundTrip(t *testing.T) {
 	require.NoError(t, err, string(out))
 	t.Logf("%s", out)
 }
+
+func TestTheirPythonClientWorksWithoutAUser(t *testing.T) {
+	python := os.Getenv("EINOMEM_CLIENTS")
+	if python == "" {
+		t.Skip("EINOMEM_CLIENTS names no Python with agent-memory-client and langchain-core installed")
+	}
+	s := newServer(t, nil, func(c *Config) {
+		var err error
+		c.Guard, err = access.New(&access.Config{DefaultUser: "guest", Log: c.Log})
+		require.NoError(t, err)
+	})
+	out, err := exec.CommandContext(t.Context(), python, "testdata/ams_calls.py", s.url).CombinedOutput()
+	require.NoError(t, err, string(out))
+	t.Logf("%s", out)
+}

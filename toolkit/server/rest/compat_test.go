@@ -355,22 +355,21 @@ func TestASessionKeepsWhatItsClientPut(t *testing.T) {
 // Two clients that append at the same time have read the same session, and lose nothing.
 func TestAPutLeavesWhatItsClientHasYetToSee(t *testing.T) {
 	s := newServer(t, nil, nil)
-	message := func(text string, at time.Time) map[string]any {
-		return map[string]any{"id": text, "role": "user", "content": text, "created_at": at}
+	message := func(text string) map[string]any {
+		return map[string]any{"id": text, "role": "user", "content": text}
 	}
 	put := func(seen any, messages ...any) map[string]any {
 		t.Helper()
-		status, out := s.call("", "PUT", "/v1/working-memory/s1", map[string]any{"user_id": "ann", "messages": messages, "last_accessed": seen})
+		status, out := s.call("", "PUT", "/v1/working-memory/s1", map[string]any{"user_id": "ann", "messages": messages, "tokens": seen})
 		require.Equal(t, http.StatusOK, status, out)
 		return out
 	}
-	old := message("first", time.Now().Add(-time.Minute))
-	read := put(nil, old)
-	at, err := time.Parse(time.RFC3339Nano, read["last_accessed"].(string))
-	require.NoError(t, err)
-	put(read["last_accessed"], old, message("of one", at.Add(time.Millisecond)))
-	require.Equal(t, []string{"first", "of another", "of one"}, contents(put(read["last_accessed"], old, message("of another", at.Add(time.Millisecond)))))
-	require.Equal(t, []string{"of one"}, contents(put(at.Add(time.Second), message("of one", at.Add(time.Millisecond)))), "it has seen them")
+	read := put(0, message("zeroth"), message("first"))["tokens"]
+	put(read, message("zeroth"), message("first"), message("of one"))
+	out := put(read, message("first"), message("of another"))
+	require.Equal(t, []string{"first", "of another", "of one"}, contents(out), "it left out what it knew")
+	require.Equal(t, []string{"of one"}, contents(put(out["tokens"], message("of one"))), "it has seen all")
+	require.Equal(t, []string{"new"}, contents(put(0, message("new"))), "it has read nothing")
 }
 
 // The ids that clients give memories are theirs for the connection's person, and for nobody else.
