@@ -135,7 +135,7 @@ func newService(ctx context.Context, cfg *settings, scope backends.Scope, log *s
 	if err = s.traces(ctx); err != nil {
 		return nil, err
 	}
-	if s.guard, err = access.New(&access.Config{Keys: cfg.Keys, PerSecond: cfg.Limits.PerSecond, Log: log}); err != nil {
+	if s.guard, err = access.New(&access.Config{Keys: cfg.Keys, DefaultUser: cfg.DefaultUser, PerSecond: cfg.Limits.PerSecond, Log: log}); err != nil {
 		return nil, err
 	}
 	if s.store, err = open(ctx, cfg.Store, true); err != nil {

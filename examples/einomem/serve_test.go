@@ -154,6 +154,19 @@ keys:
 	}
 }
 
+func TestProgramsThatNameNobodyMayHaveAUser(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "einomem.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("default_user: me"), 0o600))
+	url, _, _ := start(t, "-config", file)
+	status, out := post(t, url+"/v1/long-term-memory/", `{"memories":[{"id":"home","text":"I moved to Hangzhou."}]}`)
+	require.Equal(t, http.StatusOK, status, out)
+	status, body := get(t, url+"/v1/long-term-memory/home")
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, `"user_id":"me"`)
+	status, body = get(t, url+"/v1/long-term-memory/home", "Via", "1.1 proxy")
+	require.Equal(t, http.StatusForbidden, status, body)
+}
+
 func TestCheckSaysWhatWouldBeServed(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	var out, log bytes.Buffer

@@ -34,6 +34,7 @@ import (
 // and einomem.yaml has an example of each.
 type settings struct {
 	Listen, Store string
+	DefaultUser   string   `yaml:"default_user"`
 	AlwaysOK      bool     `yaml:"reme_always_ok"`
 	AllowForget   bool     `yaml:"mcp_allow_forget"`
 	Tools         []string `yaml:"mcp_tools"`
