@@ -167,6 +167,9 @@ type AddResponse struct {
 	Checkpointed bool `json:"-"`
 	// Replayed says that the idempotency key was known: the response is the first call's.
 	Replayed bool `json:"replayed,omitempty"`
+	// Queued says that a server has the messages and learns from them later. Items lacks what it
+	// will learn. A repeated call with the same IdempotencyKey is queued until it is learnt.
+	Queued bool `json:"queued,omitempty"`
 }
 
 // Outcome says what happened to a memory, in an [Item] or an [Event].

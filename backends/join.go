@@ -209,6 +209,9 @@ func (j *joined) Add(ctx context.Context, r *AddRequest) (*AddResponse, error) {
 	if err != nil && !errors.Is(err, ErrNoScope) {
 		return nil, err
 	}
+	if facts != nil && facts.Queued { // the caller asks again
+		done.Checkpoint = nil
+	}
 	experience, other := j.experience.Add(ctx, &done)
 	switch {
 	case errors.Is(other, ErrNoScope):
@@ -227,6 +230,7 @@ func together(facts, experience *AddResponse) *AddResponse {
 		if part != nil {
 			out.Items = append(out.Items, part.Items...)
 			out.Usage.Add(part.Usage)
+			out.Queued = out.Queued || part.Queued
 			out.Replayed, out.Checkpointed = out.Replayed && part.Replayed, part.Checkpointed
 		}
 	}

@@ -47,8 +47,14 @@ func (k *kit) add(ctx context.Context, scope backends.Scope, a *addArguments) (s
 		return "", err
 	case resp == nil:
 		return "", agenttool.Refusal(k.text.nothingRecorded)
+	case resp.Queued && len(resp.Items) == 0:
+		return k.text.queued, nil
 	}
-	return k.showItems(ctx, resp.Items)
+	out, err := k.showItems(ctx, resp.Items)
+	if err == nil && resp.Queued {
+		out += "\n" + k.text.queued
+	}
+	return out, err
 }
 
 // showItems returns a line for the outcome of each item. It drops episodes beside other items: they

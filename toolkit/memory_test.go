@@ -279,6 +279,9 @@ func TestAddThatNothingComesOfSaysSo(t *testing.T) {
 		want string
 	}{
 		"empty": {&backends.AddResponse{}, nil, "Nothing was recorded"},
+		"later": {&backends.AddResponse{Queued: true}, nil, "Accepted: memory will learn from it soon."},
+		"partly": {&backends.AddResponse{Queued: true, Items: []backends.Item{{Outcome: backends.OutcomeAdded, Memory: backends.Memory{ID: "1", Text: "blue"}}}}, nil,
+			"Successfully recorded to memory:\n- added: [1] blue\nAccepted: memory will learn"},
 		"nil":   {nil, nil, "Nothing was recorded"},
 		"fails": {nil, errors.New("disk full"), "Error recording memory: disk full"},
 	} {

@@ -15,7 +15,7 @@ type phrases struct {
 
 	tooLong                              string // no memory
 	noneFound, keywordsLeft, hitsLeft    string // search_memory
-	nothingRecorded, recorded            string // add_memory
+	nothingRecorded, recorded, queued    string // add_memory
 	before                               string
 	outcomes                             map[backends.Outcome]string
 	updated, deleted, forgotten, tooMany string
@@ -57,6 +57,7 @@ unavailable: Memory is not available now. Continue without it, and do not claim 
 	keywordsLeft:    "(%d keywords were left out: at most %d a call)",
 	hitsLeft:        "(%d more memories were left out: search with narrower keywords or a lower limit)",
 	nothingRecorded: "Nothing was recorded: memory found nothing in `content` that can be stored.",
+	queued:          "Accepted: memory will learn from it soon. Until then a search may miss it. Do not record it again.",
 	recorded:        "Successfully recorded to memory:",
 	before:          " (before: %s)",
 	outcomes: map[backends.Outcome]string{
@@ -109,6 +110,7 @@ unavailable: 记忆暂时不可用。请在没有记忆的情况下继续，不�
 	noneFound:       "（没有找到相关记忆）",
 	keywordsLeft:    "（忽略了 %d 个检索词：每次最多 %d 个）",
 	hitsLeft:        "（另有 %d 条记忆未显示：请使用更具体的检索词或更小的 limit）",
+	queued:          "已接收：记忆稍后会学到这些内容，在此之前检索可能查不到。请勿重复记录。",
 	nothingRecorded: "没有写入任何内容：`content` 中没有可以存储的信息。",
 	recorded:        "已成功写入记忆:",
 	before:          "（原为：%s）",

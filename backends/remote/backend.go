@@ -68,7 +68,7 @@ type server interface {
 	// search returns the hits of a partition, best first.
 	search(ctx context.Context, p backends.Partition, r *backends.SearchRequest) ([]backends.Hit, error)
 	// add stores the messages, or learns from them. There is at least one.
-	add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error)
+	add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) (*backends.AddResponse, error)
 }
 
 // frame is the common part of the backends: it checks requests, and filters hits. It
@@ -84,6 +84,7 @@ type frame struct {
 	// textsAlone says that the server learns texts alone. It keeps no metadata, and drops the
 	// agent that learnt a memory, so filters leave the agent out.
 	textsAlone bool
+	learnsOnly bool // It has no way to store a text as it is.
 }
 
 func newFrame(name string, cfg *Config) *frame {
@@ -209,7 +210,23 @@ func (nothing) Changes(context.Context, backends.Partition, string) (*store.Chan
 	return &store.ChangeSet{}, nil
 }
 
-// Add implements backends.Backend.
+// probing bounds the search by which an addition asks whether a server is up again.
+const probing = 2 * time.Second
+
+// up returns an error if the server is down: a search found that out, and has cost its time.
+func (f *frame) up(ctx context.Context, search func(context.Context) error) error {
+	if _, down := f.circuit.Open(); down == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, probing)
+	defer cancel()
+	_, err := find(ctx, f, func(ctx context.Context) (struct{}, error) { return struct{}{}, search(ctx) })
+	return err
+}
+
+// Add implements backends.Backend. An agent's note that the server's model learns nothing from is
+// stored as it is, where the server can do that. While the server is down Add is ErrUnavailable at
+// once, as a search.
 func (f *frame) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
 	if r == nil {
 		return nil, f.errorf("learning", backends.ErrInvalid, "no request")
@@ -218,14 +235,28 @@ func (f *frame) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddR
 	if err != nil {
 		return nil, err
 	}
-	if f.textsAlone && (r.Verbatim || len(r.Metadata) > 0 || !r.Expires.IsZero() || r.Instructions != "") {
-		return nil, f.errorf("learning", backends.ErrInvalid, "the server has no Verbatim, Metadata, Expires or Instructions")
+	if f.textsAlone && (r.Verbatim && f.learnsOnly || len(r.Metadata) > 0 || !r.Expires.IsZero() || r.Instructions != "") {
+		return nil, f.errorf("learning", backends.ErrInvalid, "the server lacks one of Verbatim, Metadata, Expires and Instructions")
 	}
-	out := &backends.AddResponse{}
-	if said := f.said(r); len(said) > 0 {
-		if out.Items, err = f.server.add(ctx, p, r, said); err != nil {
-			return nil, err
-		}
+	said := f.said(r)
+	if len(said) == 0 {
+		return &backends.AddResponse{}, nil
+	}
+	err = f.up(ctx, func(ctx context.Context) error {
+		_, err := f.server.search(ctx, p, &backends.SearchRequest{Scope: r.Scope, Query: said[0].Content, TopK: 1})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, err := f.server.add(ctx, p, r, said)
+	if err == nil && r.Author == backends.AuthorAgent && len(out.Items) == 0 && !out.Queued && !r.Verbatim && !f.learnsOnly {
+		note := *r
+		note.Verbatim, note.Kind = true, cmp.Or(r.Kind, backends.KindFact)
+		out, err = f.server.add(ctx, p, &note, said)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

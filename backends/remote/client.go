@@ -51,6 +51,7 @@ type call struct {
 	query   url.Values
 	in, out any   // JSON; may be nil
 	failed  error // of the last try that got no answer
+	absent  *bool // set for an answer 404 of the server itself, which is an error otherwise
 	learns  bool  // the server's model works: it gets more time, and a repeat may store twice
 }
 
@@ -77,6 +78,8 @@ func (f *frame) do(ctx context.Context, c call) error {
 		return f.errorf(c.doing, context.Cause(ctx), "given up")
 	case err != nil:
 		return f.errorf(c.doing, backends.ErrUnavailable, "no complete answer: %v: check BaseURL", err)
+	case status == http.StatusNotFound && c.absent != nil && json.Unmarshal(answer, new(struct{ Detail string })) == nil:
+		*c.absent = true
 	case status/100 != 2:
 		return f.refused(&c, status, answer)
 	case c.out != nil && json.Unmarshal(answer, c.out) != nil:

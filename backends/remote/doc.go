@@ -16,7 +16,7 @@
 //	                     mem0                     ReMe 0.2                   agent-memory-server      Vectors
 //	learns               facts, at once; on the   personal memory; task      later, within a minute   no: what was said
 //	                     platform later           memory is searched alone                            is stored as it is
-//	Verbatim             yes                      ErrInvalid                 ErrInvalid               always
+//	Verbatim             yes                      ErrInvalid                 yes                      always
 //	a repeated Add       is learnt from again     is learnt from again       replaces the same        replaces the same
 //	                                                                         session                  documents
 //	who learnt it        kept                     not kept                   not kept                 kept
@@ -25,9 +25,21 @@
 // [backends.Manager], too. Use the other servers' own means to change and delete their memories.
 //
 // A server may drop the agent that learnt a memory: then filters leave out the condition
-// agent_id. If it learns later, the response of Add has no items. A search with AsOf or
+// agent_id. A search with AsOf or
 // KnownAt is ErrInvalid. Words that wait for learning are ranked here. The order, and Score
 // as far as it is between 0 and 1, are the server's.
+//
+// # Servers that learn later
+//
+// The mem0 platform and agent-memory-server take a turn and learn from it later. Then the response
+// of Add is Queued, and the log keeps the turn as pending: searches find its words there. The log
+// repeats the call until the server has learnt, with pauses that grow. A repeat asks the server how
+// far it is. What agent-memory-server has had for ten minutes counts as learnt. A process that
+// starts anew gives a queued turn to the platform again.
+//
+// An agent's note, Author [backends.AuthorAgent], goes to agent-memory-server as a memory of its
+// own, without the model. A note that a mem0 server's model makes nothing of is stored as it is.
+// ReMe has no way to store a text as it is, so such a note gets no item there.
 //
 // # Isolation
 //
@@ -57,6 +69,10 @@
 //   - ErrNotFound: another einomem does not know a memory, or its owner.
 //
 // Errors leave out the key and the words of users.
+//
+// A server that fails a search is left alone for a second, and ever longer, up to a minute. So it
+// costs one reply its time, once. Meanwhile searches and additions fail at once, with the cause.
+// Once a pause is over, one search asks the server again.
 //
 // A server that learnt while its answer got lost is asked to learn again. Another einomem then
 // knows the request by its IdempotencyKey; agent-memory-server and vectors replace the stored

@@ -58,6 +58,12 @@ func (e *Einomem) search(ctx context.Context, r *backends.SearchRequest) (*backe
 
 // Add implements backends.Backend. With an IdempotencyKey a repeat is harmless.
 func (e *Einomem) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+	if err := e.up(ctx, func(ctx context.Context) error {
+		_, err := e.search(ctx, &backends.SearchRequest{Scope: r.Scope})
+		return err
+	}); err != nil {
+		return nil, err
+	}
 	out, err := ask[struct {
 		backends.AddResponse
 		Items []struct {

@@ -127,9 +127,12 @@ func TestAServerThatIsDownHidesNothingOfTheLog(t *testing.T) {
 				require.ErrorIs(t, found.Degraded, backends.ErrUnavailable)
 				require.ErrorContains(t, found.Degraded, says, name)
 			}
+			_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("Ann sails."), Author: backends.AuthorAgent})
+			require.ErrorIs(t, err, backends.ErrUnavailable)
+			require.ErrorContains(t, err, says, name)
 			require.NoError(t, ctx.Err(), name)
 			r.Beside = nil
-			_, err := b.Search(ctx, r)
+			_, err = b.Search(ctx, r)
 			require.ErrorIs(t, err, backends.ErrUnavailable)
 			require.ErrorContains(t, err, says, name)
 			cancel()

@@ -73,7 +73,9 @@ func play(t *testing.T, file string, names ...string) string {
 			assert.Equal(t, value, r.Header.Get(name))
 		}
 		var body any
-		assert.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		if r.Method != http.MethodGet {
+			assert.NoError(t, json.NewDecoder(r.Body).Decode(&body))
+		}
 		like(t, string(must(json.Marshal(step.Request.Body))(t)), string(must(json.Marshal(body))(t)))
 		answer(w, &step)
 	}))

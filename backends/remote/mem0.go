@@ -4,10 +4,13 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/url"
+	"sync"
 
 	"github.com/einomem/einomem/backends"
 )
@@ -16,12 +19,15 @@ import (
 type Mem0 struct {
 	*frame
 	addPath, searchPath string
+
+	mu     sync.Mutex
+	events map[string]string // of the platform, by the idempotency keys of what it queued
 }
 
 // NewMem0 returns a backend on the server of cfg.BaseURL: the platform if cfg.Platform is set, else
 // an open-source server. It connects with the first call. A malformed config is ErrInvalid.
 func NewMem0(cfg *Config) (*Mem0, error) {
-	m := &Mem0{newFrame("mem0", cfg), "/memories", "/search"}
+	m := &Mem0{frame: newFrame("mem0", cfg), addPath: "/memories", searchPath: "/search", events: map[string]string{}}
 	m.server = m
 	if m.cfg.Platform {
 		m.addPath, m.searchPath = "/v3/memories/add/", "/v3/memories/search/"
@@ -51,7 +57,10 @@ func (m *Mem0) search(ctx context.Context, p backends.Partition, r *backends.Sea
 	}), err
 }
 
-func (m *Mem0) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) (items []backends.Item, err error) {
+func (m *Mem0) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) (*backends.AddResponse, error) {
+	if event := m.eventOf(r.IdempotencyKey); event != "" {
+		return m.queued(ctx, r.IdempotencyKey, event)
+	}
 	about := m.memoryOf(p, r, &said[len(said)-1])
 	about.ID, about.Text, about.Metadata = "", "", nil
 	if said[0].Role != said[len(said)-1].Role { // the server decides who said what it learns
@@ -67,11 +76,52 @@ func (m *Mem0) add(ctx context.Context, p backends.Partition, r *backends.AddReq
 	if r.Instructions != "" {
 		body["prompt"], body["custom_instructions"] = r.Instructions, r.Instructions // the server's name, and the platform's
 	}
-	var out struct{ Results []row } // empty from the platform, which learns later
-	err = m.do(ctx, call{doing: "learning", method: http.MethodPost, path: m.addPath, in: body, out: &out, learns: true})
-	for _, row := range out.Results {
-		row.Metadata = metadata // the answer leaves it out
-		items = append(items, backends.Item{Outcome: outcomes[row.Event], Memory: row.memory(p)})
+	var answer struct {
+		Results []row
+		Event   string `json:"event_id"` // of the platform, which learns later
 	}
-	return items, err
+	err := m.do(ctx, call{doing: "learning", method: http.MethodPost, path: m.addPath, in: body, out: &answer, learns: true})
+	out := &backends.AddResponse{Queued: m.cfg.Platform && len(answer.Results) == 0}
+	for _, row := range answer.Results {
+		row.Metadata = metadata // the answer leaves it out
+		out.Items = append(out.Items, backends.Item{Outcome: outcomes[row.Event], Memory: row.memory(p)})
+	}
+	if err == nil && out.Queued && r.IdempotencyKey != "" {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if len(m.events) >= mostEvents {
+			clear(m.events)
+		}
+		m.events[r.IdempotencyKey] = cmp.Or(answer.Event, "none")
+	}
+	return out, err
+}
+
+// mostEvents is how many queued additions a Mem0 knows.
+const mostEvents = 10_000
+
+func (m *Mem0) eventOf(key string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.events[key]
+}
+
+// queued asks the platform whether it has learnt from an addition. One that failed is to be
+// repeated.
+func (m *Mem0) queued(ctx context.Context, key, event string) (*backends.AddResponse, error) {
+	var answer struct{ Status string }
+	c := call{doing: "asking whether it is learnt", method: http.MethodGet, path: "/v1/event/" + url.PathEscape(event) + "/", out: &answer, absent: new(bool)}
+	if err := m.do(ctx, c); err != nil {
+		return nil, err
+	}
+	if answer.Status == "PENDING" || answer.Status == "RUNNING" {
+		return &backends.AddResponse{Queued: true}, nil
+	}
+	m.mu.Lock()
+	delete(m.events, key)
+	m.mu.Unlock()
+	if answer.Status == "FAILED" {
+		return nil, m.errorf(c.doing, backends.ErrUnavailable, "the platform failed to learn from it")
+	}
+	return &backends.AddResponse{}, nil
 }

@@ -4,6 +4,7 @@
 package remote_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -72,6 +73,19 @@ func TestMem0RowsOfOthersAreLeftOutAndReported(t *testing.T) {
 	require.NotContains(t, failures.Err().Error(), "secret")
 }
 
+// A note that the server's model makes nothing of is stored as the agent said it.
+func TestANoteIsStoredAsSaidWhereNothingIsLearnt(t *testing.T) {
+	s := mem0Server(t)
+	s.dull = true
+	b := mem0(t, s, nil)
+	resp := must(b.Add(t.Context(), &backends.AddRequest{Scope: ann, Author: backends.AuthorAgent, Messages: said("Ann sails with Miso.")}))(t)
+	require.Equal(t, backends.OutcomeAdded, resp.Items[0].Outcome)
+	found := must(b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "sails"}))(t)
+	require.Equal(t, []string{"Ann sails with Miso."}, testkit.Texts(found.Hits))
+	require.Equal(t, backends.KindFact, found.Hits[0].Kind)
+	require.Empty(t, must(b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("Hello.")}))(t).Items, "what people say is learnt or not")
+}
+
 func TestTheMem0Platform(t *testing.T) {
 	ctx := t.Context()
 	var failures testkit.Failures
@@ -81,7 +95,13 @@ func TestTheMem0Platform(t *testing.T) {
 		return must(remote.NewMem0(cfg))(t)
 	}
 	resp := must(open("add").Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("I sail"), IdempotencyKey: "k1", Instructions: "places"}))(t)
-	require.Empty(t, resp.Items, "the platform learns later")
+	require.Equal(t, &backends.AddResponse{Queued: true}, resp, "the platform learns later")
+	b := open("add", "pending", "learnt", "add", "failed", "add")
+	for _, step := range []struct{ queued, fails bool }{{true, false}, {true, false}, {false, false}, {true, false}, {false, true}, {true, false}} {
+		resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("I sail"), IdempotencyKey: "k2", Instructions: "places"})
+		require.Equal(t, step.fails, errors.Is(err, backends.ErrUnavailable), "%v", err)
+		require.Equal(t, step.queued, err == nil && resp.Queued)
+	}
 	found := must(open("search").Search(ctx, &backends.SearchRequest{Scope: backends.Scope{AgentID: "guide"}, Query: "sail"}))(t)
 	require.Equal(t, []string{"The guide knows the fjord"}, testkit.Texts(found.Hits), "what a user said to an agent is the user's")
 	require.Len(t, failures.Stages(), 1)

@@ -18,7 +18,7 @@ type ReMe struct{ *frame }
 // malformed config is ErrInvalid.
 func NewReMe(cfg *Config) (*ReMe, error) {
 	r := &ReMe{newFrame("reme", cfg)}
-	r.server, r.textsAlone, r.whose = r, true, backends.Scope.Owner
+	r.server, r.textsAlone, r.learnsOnly, r.whose = r, true, true, backends.Scope.Owner
 	return r, r.connect("Authorization", "Bearer ")
 }
 
@@ -68,15 +68,16 @@ func (r *ReMe) search(ctx context.Context, p backends.Partition, q *backends.Sea
 	return hits, nil
 }
 
-func (r *ReMe) add(ctx context.Context, p backends.Partition, q *backends.AddRequest, said []message) (items []backends.Item, err error) {
+func (r *ReMe) add(ctx context.Context, p backends.Partition, q *backends.AddRequest, said []message) (*backends.AddResponse, error) {
 	if p.Kind == backends.PartitionWorkspace || q.Kind == backends.KindTask {
 		return nil, r.errorf("learning", backends.ErrInvalid, "task memory is searched, not learnt: name a user or an agent")
 	}
 	body := map[string]any{"trajectories": []any{map[string]any{"messages": said}}}
 	c := call{doing: "learning", path: "/summary_personal_memory", learns: true}
+	out := &backends.AddResponse{}
 	learnt, err := r.flow(ctx, p, c, body)
 	for _, h := range learnt {
-		items = append(items, backends.Item{Outcome: backends.OutcomeAdded, Memory: h.Memory})
+		out.Items = append(out.Items, backends.Item{Outcome: backends.OutcomeAdded, Memory: h.Memory})
 	}
-	return items, err
+	return out, err
 }

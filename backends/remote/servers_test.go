@@ -45,9 +45,10 @@ func TestReMeSearchesAndLearns(t *testing.T) {
 
 // ReMe answers 200 and success also where a step failed.
 func TestWhatReMeSwallowsIsAnError(t *testing.T) {
-	b := must(remote.NewReMe(config(play(t, "reme.json", "search_failed", "learn_failed"), nil)))(t)
+	b := must(remote.NewReMe(config(play(t, "reme.json", "search_failed"), nil)))(t)
 	_, err := b.Search(t.Context(), &backends.SearchRequest{Scope: ann, Query: "x"})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
+	b = must(remote.NewReMe(config(play(t, "reme.json", "learn_failed"), nil)))(t)
 	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("x")})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	_, err = b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("x"), Verbatim: true})
@@ -57,15 +58,19 @@ func TestWhatReMeSwallowsIsAnError(t *testing.T) {
 func TestAgentMemoryServerSearchesAndLearns(t *testing.T) {
 	ctx := t.Context()
 	var failures testkit.Failures
-	b := must(remote.NewAgentMemoryServer(config(play(t, "ams.json", "search", "learn", "learn"), &failures)))(t)
+	b := must(remote.NewAgentMemoryServer(config(play(t, "ams.json", "search", "unknown", "learn", "pending", "learnt", "unmarked", "note"), &failures)))(t)
 	found := must(b.Search(ctx, &backends.SearchRequest{Scope: ann, Query: "Where does she sail?"}))(t)
 	require.Equal(t, []string{"User sails on the Oslofjord", "I sail"}, testkit.Texts(found.Hits))
 	require.Equal(t, []backends.Kind{backends.KindFact, backends.KindEpisode}, []backends.Kind{found.Hits[0].Kind, found.Hits[1].Kind})
 	require.ErrorContains(t, failures.Err(), "2 of 4 rows")
-	for range 2 {
+	for n, queued := range []bool{true, true, false, false} { // at last the server has had it for long
 		resp := must(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("I sail on the Oslofjord", "Nice."), IdempotencyKey: "k"}))(t)
-		require.Empty(t, resp.Items, "the server learns later")
+		require.Equal(t, &backends.AddResponse{Queued: queued}, resp, n)
 	}
+	resp := must(b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("Ann sails"), Author: backends.AuthorAgent}))(t)
+	require.True(t, resp.Queued, "a note is stored as it is")
+	_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("x"), Metadata: map[string]any{"k": 1}})
+	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
 // watched answers all requests, and returns the last.

@@ -69,8 +69,8 @@ func (v *Vectors) search(ctx context.Context, p backends.Partition, r *backends.
 	return v.hits(ctx, p, rows, func(r *row) bool { return r.Metadata[PartitionKey] == p.String() }), nil
 }
 
-func (v *Vectors) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) ([]backends.Item, error) {
-	var items []backends.Item
+func (v *Vectors) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) (*backends.AddResponse, error) {
+	out := &backends.AddResponse{}
 	var docs []*schema.Document
 	for _, line := range said {
 		m := v.memoryOf(p, r, &line)
@@ -83,12 +83,12 @@ func (v *Vectors) add(ctx context.Context, p backends.Partition, r *backends.Add
 		}
 		about := map[string]any{PartitionKey: p.String(), MemoryKey: string(kept)}
 		docs = append(docs, &schema.Document{ID: m.ID, Content: m.Text, MetaData: about})
-		items = append(items, backends.Item{Outcome: backends.OutcomeAdded, Memory: m})
+		out.Items = append(out.Items, backends.Item{Outcome: backends.OutcomeAdded, Memory: m})
 	}
 	ctx, cancel := context.WithTimeout(ctx, v.cfg.Timeout)
 	defer cancel()
 	if _, err := v.in.Indexer.Store(ctx, docs); err != nil {
 		return nil, fmt.Errorf("vectors: storing: %w", fault.Quiet(err))
 	}
-	return items, nil
+	return out, nil
 }

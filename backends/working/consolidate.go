@@ -24,7 +24,8 @@ import (
 //
 // The response sums up the memories, also next to an error. After a failure the turns stay in
 // the log and are retried in the background. A call during the pause tries at once, and its
-// failure does not count as an attempt. If nothing is pending the response is empty.
+// failure does not count as an attempt. If nothing is pending the response is empty. Turns that
+// the backend queued stay pending until it has learnt them.
 func (m *Memory) Consolidate(ctx context.Context, s backends.Scope) (*backends.AddResponse, error) {
 	k, leave, err := m.enter(s)
 	if err != nil {
@@ -136,6 +137,9 @@ func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Dura
 			givenUp = errors.Join(givenUp, err)
 		case err != nil:
 			return r.m.pausing(r.s), errors.Join(givenUp, err)
+		case resp.Queued:
+			merge(total, resp)
+			return r.m.pausing(r.s), givenUp
 		default:
 			merge(total, resp)
 		}
@@ -159,6 +163,9 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 	if err != nil {
 		// Nil means that the batch was learnt after all.
 		return &backends.AddResponse{Replayed: true}, r.failed(ctx, b, err)
+	}
+	if resp.Queued {
+		return resp, r.await(ctx)
 	}
 	if told := r.m.cfg.OnLearned; told != nil {
 		if err := work.Catch("OnLearned", func() error { told(ctx, resp); return nil }); err != nil {
@@ -253,6 +260,6 @@ func idempotencyKey(s *store.Session, b *batch) string {
 func merge(total, resp *backends.AddResponse) {
 	total.Items = append(total.Items, resp.Items...)
 	total.Usage.Add(resp.Usage)
-	total.Replayed = total.Replayed || resp.Replayed
+	total.Replayed, total.Queued = total.Replayed || resp.Replayed, total.Queued || resp.Queued
 	total.Checkpointed = total.Checkpointed || resp.Checkpointed
 }

@@ -54,7 +54,7 @@ func (h *Health) waiting(s *store.Session) {
 	h.Sessions++
 	h.Messages += s.LastSeq - s.Watermark
 	since := s.Retry.Since
-	if since.IsZero() || s.Retry.Upto <= s.Watermark { // the failed range is behind the watermark
+	if since.IsZero() || s.Retry.Reason == "" || s.Retry.Upto <= s.Watermark { // it is queued, or the failed range is behind the watermark
 		return
 	}
 	h.Failing++

@@ -87,7 +87,7 @@ func (m *Memory) report(ctx context.Context, stage string, err error) {
 }
 
 // Flush returns once every turn that was recorded through this Memory before is appended, and
-// every complete one is learnt. The error has the failures, session by session: these turns stay
+// every complete one is learnt or queued by the backend. The error has the failures, session by session: these turns stay
 // in the queue or in the log and are retried. Turns that are still open stay in the log. Neither
 // they nor older failures are part of the error.
 func (m *Memory) Flush(ctx context.Context) error {

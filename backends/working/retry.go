@@ -139,6 +139,18 @@ func (r *run) later(ctx context.Context, retry store.Retry, err error) error {
 	return errors.Join(err, r.release(ctx, u))
 }
 
+// await releases the lease until the backend, which queued the range, is asked again. Until it has
+// learnt the range, the range is pending: searches find its words. The pause is as long as the wait
+// so far.
+func (r *run) await(ctx context.Context) error {
+	retry, now := r.s.Retry, r.m.cfg.Clock()
+	if retry.Since.IsZero() || retry.Reason != "" { // a failure has a reason
+		retry.Since, retry.Reason = now, ""
+	}
+	retry.After = now.Add(r.m.wait(now.Sub(retry.Since)))
+	return r.later(ctx, retry, nil)
+}
+
 // divide divides a range that failed too often, so that one turn at fault leaves the others to
 // be learnt. The first half is tried next, then the rest, and each is divided again if it fails.
 // An indivisible range joins the failures.

@@ -53,6 +53,48 @@ func TestPausesDoubleAndAreKeptInTheSession(t *testing.T) {
 	assert.Zero(t, other.session(ann).Retry, "a success ends it")
 }
 
+// A server that learns later has the turn already. Until it has learnt, the log answers for it.
+func TestAQueuedRangeIsPendingUntilItIsLearnt(t *testing.T) {
+	queue := func(e *env) {
+		e.cfg.Idle = 1
+		e.back.answer = func() *backends.AddResponse { return &backends.AddResponse{Queued: true} }
+	}
+	unlearnt := func(e *env) int {
+		out, _, err := e.mem.Unlearnt(t.Context(), ann)
+		require.NoError(t, err)
+		return len(out)
+	}
+	e := newEnv(t)
+	e.append(said("a", ann))
+	e = e.restart(queue)
+	require.True(t, e.consolidate(ann).Queued)
+	for range 3 {
+		retry := e.session(ann).Retry
+		require.Greater(t, retry.After, e.clock.Now())
+		require.Empty(t, retry.Reason)
+		require.Equal(t, 2, unlearnt(e))
+		health, err := e.mem.Health(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 0}, []int{health.Sessions, health.Failing})
+		e.clock.Set(retry.After.Add(-1))
+		tried := len(e.back.tried)
+		e.sweep()
+		require.Len(t, e.back.tried, tried, "it is asked after a pause")
+		e.clock.Advance(time.Second)
+		e.sweep()
+		require.Len(t, e.back.tried, tried+1)
+	}
+	e.append(said("b", ann))
+	e = e.restart(func(e *env) { e.cfg.Idle = 1 })
+	require.Equal(t, 4, unlearnt(e), "another process knows it, too")
+	e.clock.Advance(time.Hour)
+	e.sweep()
+	require.Equal(t, [][]string{{"a-0", "a-1"}, {"b-0", "b-1"}}, e.back.stored())
+	require.Zero(t, e.session(ann).Retry)
+	require.Zero(t, unlearnt(e))
+	require.Empty(t, e.errs)
+}
+
 func TestAfterTheLastAttemptLaterTurnsAreLearnt(t *testing.T) {
 	e := newEnv(t)
 	for _, id := range []string{"good", "bad", "later"} {

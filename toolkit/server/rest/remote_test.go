@@ -7,9 +7,11 @@ import (
 	"context"
 	"log/slog"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +39,13 @@ func must[T any](v T, err error) func(testing.TB) T {
 // served returns a backend, and the same one over HTTP, with a key for the users ann and bob.
 func served(t *testing.T) (near *facts.Backend, far *remote.Einomem) {
 	t.Helper()
+	near, url := serve(t)
+	return near, must(remote.NewEinomem(&remote.Config{BaseURL: url, APIKey: key, MaxRetries: -1}))(t)
+}
+
+// serve returns a backend, and the address of a server of it, with a key for the users ann and bob.
+func serve(t *testing.T) (near *facts.Backend, url string) {
+	t.Helper()
 	db := testkit.SQLite(t)
 	near = must(facts.New(t.Context(), &facts.Config{Store: db}))(t)
 	mem := must(middleware.New(t.Context(), &middleware.Config{Backend: near}))(t)
@@ -50,8 +59,44 @@ func served(t *testing.T) (near *facts.Backend, far *remote.Einomem) {
 		require.NoError(t, mem.Close(context.Background()))
 		require.NoError(t, near.Close(context.Background()))
 	})
-	far = must(remote.NewEinomem(&remote.Config{BaseURL: srv.URL, APIKey: key, MaxRetries: -1}))(t)
-	return near, far
+	return near, srv.URL
+}
+
+// An agent remembers by our endpoints for clients of agent-memory-server. What is said is known at
+// once, from the log, until the server has learnt it.
+func TestAnAgentRemembersByTheEndpointsOfAgentMemoryServer(t *testing.T) {
+	_, url := serve(t)
+	var failures testkit.Failures
+	far := must(remote.NewAgentMemoryServer(&remote.Config{BaseURL: url, APIKey: key, OnError: failures.Add}))(t)
+	mem := must(middleware.New(t.Context(), &middleware.Config{Backend: far, Sessions: testkit.SQLite(t), OnError: failures.Add}))(t)
+	t.Cleanup(func() { require.NoError(t, mem.Close(context.Background())) })
+	ask := func(user, session, question string, script ...testkit.Reply) *testkit.Chat {
+		chat := testkit.New(script...)
+		agent := testkit.Agent(t, "assistant", chat, func(cfg *adk.ChatModelAgentConfig) { cfg.Middlewares = append(cfg.Middlewares, mem.AgentMiddleware()) })
+		ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: user, SessionID: session, AgentID: "assistant"})
+		testkit.Drain(testkit.Runner(agent, false, nil).Query(ctx, question))
+		return chat
+	}
+	said := func(chat *testkit.Chat) string { return strings.Join(testkit.Lines(chat.Calls()[0]), "\n") }
+	finds := func(user, query string) []string {
+		return testkit.Texts(must(far.Search(t.Context(), &backends.SearchRequest{Scope: backends.Scope{UserID: user}, Query: query}))(t).Hits)
+	}
+	ask("ann", "monday", "I sail on the Oslofjord every summer.", testkit.Text("How nice."))
+	require.Contains(t, said(ask("ann", "tuesday", "Where do I sail?")), "Oslofjord")
+	require.NotContains(t, said(ask("bob", "tuesday", "Where do I sail?")), "Oslofjord")
+	require.Eventually(t, func() bool {
+		require.NoError(t, mem.Flush(t.Context()))
+		return must(mem.Working().Health(t.Context()))(t).Sessions == 0
+	}, time.Minute, 10*time.Millisecond, "the server has yet to learn")
+	require.Contains(t, finds("ann", "Who sails on the Oslofjord?"), "I sail on the Oslofjord every summer.")
+	require.Zero(t, must(mem.Working().Health(t.Context()))(t).Parked)
+
+	chat := ask("ann", "wednesday", "Note this.", testkit.Call("1", "add_memory", `{"thinking":"t","content":["Ann sails with Miso."]}`), testkit.Text("Noted."))
+	result := chat.Calls()[1]
+	require.Contains(t, result[len(result)-1].Content, "Accepted: memory will learn")
+	require.Equal(t, "Ann sails with Miso.", finds("ann", "Who is Miso?")[0])
+	require.Empty(t, finds("bob", "Who is Miso?"))
+	require.NoError(t, failures.Err())
 }
 
 func TestAnotherEinomemAnswersAsItsBackend(t *testing.T) {
