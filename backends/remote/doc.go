@@ -25,9 +25,8 @@
 // [backends.Manager], too. Use the other servers' own means to change and delete their memories.
 //
 // A server may drop the agent that learnt a memory: then filters leave out the condition
-// agent_id. A search with AsOf or
-// KnownAt is ErrInvalid. Words that wait for learning are ranked here. The order, and Score
-// as far as it is between 0 and 1, are the server's.
+// agent_id. A search with AsOf or KnownAt is ErrInvalid. Words that wait for learning are ranked
+// here. The order, and Score as far as it is between 0 and 1, are the server's.
 //
 // # Servers that learn later
 //

@@ -4,7 +4,6 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -20,14 +19,13 @@ type Mem0 struct {
 	*frame
 	addPath, searchPath string
 
-	mu     sync.Mutex
-	events map[string]string // of the platform, by the idempotency keys of what it queued
+	events sync.Map // of the platform, by the idempotency keys of what it has yet to learn
 }
 
 // NewMem0 returns a backend on the server of cfg.BaseURL: the platform if cfg.Platform is set, else
 // an open-source server. It connects with the first call. A malformed config is ErrInvalid.
 func NewMem0(cfg *Config) (*Mem0, error) {
-	m := &Mem0{frame: newFrame("mem0", cfg), addPath: "/memories", searchPath: "/search", events: map[string]string{}}
+	m := &Mem0{frame: newFrame("mem0", cfg), addPath: "/memories", searchPath: "/search"}
 	m.server = m
 	if m.cfg.Platform {
 		m.addPath, m.searchPath = "/v3/memories/add/", "/v3/memories/search/"
@@ -58,8 +56,8 @@ func (m *Mem0) search(ctx context.Context, p backends.Partition, r *backends.Sea
 }
 
 func (m *Mem0) add(ctx context.Context, p backends.Partition, r *backends.AddRequest, said []message) (*backends.AddResponse, error) {
-	if event := m.eventOf(r.IdempotencyKey); event != "" {
-		return m.queued(ctx, r.IdempotencyKey, event)
+	if event, ok := m.events.Load(r.IdempotencyKey); ok {
+		return m.queued(ctx, r.IdempotencyKey, event.(string))
 	}
 	about := m.memoryOf(p, r, &said[len(said)-1])
 	about.ID, about.Text, about.Metadata = "", "", nil
@@ -81,29 +79,15 @@ func (m *Mem0) add(ctx context.Context, p backends.Partition, r *backends.AddReq
 		Event   string `json:"event_id"` // of the platform, which learns later
 	}
 	err := m.do(ctx, call{doing: "learning", method: http.MethodPost, path: m.addPath, in: body, out: &answer, learns: true})
-	out := &backends.AddResponse{Queued: m.cfg.Platform && len(answer.Results) == 0}
+	out := &backends.AddResponse{Queued: answer.Event != "" && len(answer.Results) == 0}
 	for _, row := range answer.Results {
 		row.Metadata = metadata // the answer leaves it out
 		out.Items = append(out.Items, backends.Item{Outcome: outcomes[row.Event], Memory: row.memory(p)})
 	}
 	if err == nil && out.Queued && r.IdempotencyKey != "" {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if len(m.events) >= mostEvents {
-			clear(m.events)
-		}
-		m.events[r.IdempotencyKey] = cmp.Or(answer.Event, "none")
+		m.events.Store(r.IdempotencyKey, answer.Event)
 	}
 	return out, err
-}
-
-// mostEvents is how many queued additions a Mem0 knows.
-const mostEvents = 10_000
-
-func (m *Mem0) eventOf(key string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.events[key]
 }
 
 // queued asks the platform whether it has learnt from an addition. One that failed is to be
@@ -117,11 +101,9 @@ func (m *Mem0) queued(ctx context.Context, key, event string) (*backends.AddResp
 	if answer.Status == "PENDING" || answer.Status == "RUNNING" {
 		return &backends.AddResponse{Queued: true}, nil
 	}
-	m.mu.Lock()
-	delete(m.events, key)
-	m.mu.Unlock()
+	m.events.Delete(key)
 	if answer.Status == "FAILED" {
-		return nil, m.errorf(c.doing, backends.ErrUnavailable, "the platform failed to learn from it")
+		return nil, m.errorf(c.doing, backends.ErrModel, "the platform failed to learn from it")
 	}
 	return &backends.AddResponse{}, nil
 }

@@ -99,7 +99,7 @@ func TestTheMem0Platform(t *testing.T) {
 	b := open("add", "pending", "learnt", "add", "failed", "add")
 	for _, step := range []struct{ queued, fails bool }{{true, false}, {true, false}, {false, false}, {true, false}, {false, true}, {true, false}} {
 		resp, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("I sail"), IdempotencyKey: "k2", Instructions: "places"})
-		require.Equal(t, step.fails, errors.Is(err, backends.ErrUnavailable), "%v", err)
+		require.Equal(t, step.fails, errors.Is(err, backends.ErrModel), "%v", err)
 		require.Equal(t, step.queued, err == nil && resp.Queued)
 	}
 	found := must(open("search").Search(ctx, &backends.SearchRequest{Scope: backends.Scope{AgentID: "guide"}, Query: "sail"}))(t)

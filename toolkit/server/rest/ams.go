@@ -328,10 +328,7 @@ func (in *amsSearch) filter() (*backends.Filter, error) {
 	} {
 		for op, v := range f {
 			if field == "kind" {
-				var err error
-				if v, err = kindsOf(v); err != nil {
-					return nil, err
-				}
+				v = kindsOf(v)
 			}
 			of, list := v.([]any)
 			if op != "all" || !list {
@@ -346,25 +343,17 @@ func (in *amsSearch) filter() (*backends.Filter, error) {
 	return allOf(all)
 }
 
-// kindsOf returns our kind for a type, or ours for a list of them.
-func kindsOf(v any) (any, error) {
+// kindsOf returns our kind for a type, or ours for a list of them; nil, which no filter takes, for an
+// unknown one.
+func kindsOf(v any) any {
 	list, ok := v.([]any)
 	if !ok {
-		list = []any{v}
+		return amsKinds[fmt.Sprint(v)]
 	}
-	kinds := make([]any, len(list))
 	for i := range list {
-		name, _ := list[i].(string)
-		kind, known := amsKinds[name].(backends.Kind)
-		if !known {
-			return nil, fmt.Errorf("%w: memory_type is semantic, episodic or message", backends.ErrInvalid)
-		}
-		kinds[i] = string(kind)
+		list[i] = kindsOf(list[i])
 	}
-	if !ok {
-		return kinds[0], nil
-	}
-	return kinds, nil
+	return list
 }
 
 // amsMemory returns a memory of c.scope in the form of agent-memory-server.
