@@ -188,6 +188,23 @@ func TestAConversationIsLearntByBothAndTheRestByItsHalf(t *testing.T) {
 
 // A log offers what failed again under its key. The half that had learnt by then replays,
 // and the checkpoint is written once both have.
+// A half that queued a conversation is asked again, so the other one must not mark it as learnt.
+func TestAConversationThatOneHalfQueuedIsNotMarkedAsLearnt(t *testing.T) {
+	var marked *backends.Checkpoint
+	facts := &testkit.Backend{OnAdd: func(context.Context, *backends.AddRequest) (*backends.AddResponse, error) {
+		return &backends.AddResponse{Queued: true}, nil
+	}}
+	experience := &testkit.Backend{OnAdd: func(_ context.Context, r *backends.AddRequest) (*backends.AddResponse, error) {
+		marked = r.Checkpoint
+		return &backends.AddResponse{}, nil
+	}}
+	r := &backends.AddRequest{Scope: backends.Scope{UserID: "ann"}, Messages: testkit.User("hello"), Checkpoint: &backends.Checkpoint{Session: "s", Upto: 3}}
+	resp, err := backends.Join(facts, experience).Add(t.Context(), r)
+	require.NoError(t, err)
+	require.True(t, resp.Queued)
+	require.Nil(t, marked)
+}
+
 func TestAFailureOfOneHalfDoublesNothingInTheOther(t *testing.T) {
 	for _, fails := range []string{"facts", "experience"} {
 		var order []string
