@@ -186,8 +186,6 @@ func TestAConversationIsLearntByBothAndTheRestByItsHalf(t *testing.T) {
 	}
 }
 
-// A log offers what failed again under its key. The half that had learnt by then replays,
-// and the checkpoint is written once both have.
 // A half that queued a conversation is asked again, so the other one must not mark it as learnt.
 func TestAConversationThatOneHalfQueuedIsNotMarkedAsLearnt(t *testing.T) {
 	var marked *backends.Checkpoint
@@ -205,6 +203,8 @@ func TestAConversationThatOneHalfQueuedIsNotMarkedAsLearnt(t *testing.T) {
 	require.Nil(t, marked)
 }
 
+// A log offers what failed again under its key. The half that had learnt by then replays,
+// and the checkpoint is written once both have.
 func TestAFailureOfOneHalfDoublesNothingInTheOther(t *testing.T) {
 	for _, fails := range []string{"facts", "experience"} {
 		var order []string
