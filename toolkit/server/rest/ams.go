@@ -135,7 +135,7 @@ func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) (string, error) {
 		return known.ID, c.amsReplace(s, known, r)
 	}
 	about := r.metadata()
-	if r.ID != "" && c.Manager != nil {
+	if r.ID != "" && !encoded(r.ID) && c.Manager != nil {
 		about[metaIDs] = []any{r.ID}
 	}
 	added, err := c.Backend().Add(c, &backends.AddRequest{
@@ -155,10 +155,20 @@ func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) (string, error) {
 	return it.Memory.ID, err
 }
 
-// amsKnown returns the memory of a scope that a client gave an id, or nil.
+// amsKnown returns the memory of a scope that a client gave an id, or that has it, or nil.
 func (c *call) amsKnown(s backends.Scope, id string) (*backends.Memory, error) {
 	if id == "" || c.Manager == nil {
 		return nil, nil
+	}
+	if p, plain, ok := decodeID(id); ok {
+		if mine, err := s.Speaker(); err != nil || mine != p {
+			return nil, nil
+		}
+		m, err := c.Manager.Get(c, &backends.GetRequest{Scope: s, ID: plain})
+		if errors.Is(err, backends.ErrNotFound) {
+			err = nil
+		}
+		return m, err
 	}
 	of := backends.Eq("metadata."+metaIDs, id)
 	page, err := c.Manager.List(c, &backends.ListRequest{Scope: s, Filter: &of, Limit: 1})
@@ -172,7 +182,7 @@ func (c *call) amsKnown(s backends.Scope, id string) (*backends.Memory, error) {
 func (c *call) amsReplace(s backends.Scope, m *backends.Memory, r *amsRecord) error {
 	about := r.metadata()
 	ids, _ := m.Metadata[metaIDs].([]any)
-	if r.ID != "" && !slices.Contains(ids, any(r.ID)) {
+	if r.ID != "" && !encoded(r.ID) && !slices.Contains(ids, any(r.ID)) {
 		ids = append(slices.Clone(ids), r.ID)
 		about[metaIDs] = ids[max(len(ids)-mostIDs, 0):]
 	}

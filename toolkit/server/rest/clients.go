@@ -44,6 +44,13 @@ func decodeID(text string) (p backends.Partition, id string, ok bool) {
 	return p, parts[3], p.Validate() == nil && p.Kind != backends.PartitionWorkspace && encodeID(p, parts[3]) == text
 }
 
+// encoded reports whether an id has the form of encodeID, whatever it names. No client may give a
+// memory such an id: it would mean another memory.
+func encoded(text string) bool {
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && json.Unmarshal(b, new([]string)) == nil
+}
+
 // idOf is encodeID for a memory of c.scope.
 func (c *call) idOf(id string) string {
 	p, _ := c.scope.Speaker() // the routes of those clients open users and agents alone

@@ -412,6 +412,12 @@ func TestMemoriesKeepTheIDsOfTheirClient(t *testing.T) {
 	status, _ := get("home")
 	require.Equal(t, http.StatusNotFound, status)
 
+	create(map[string]any{"id": other, "text": "Bob lives in Milan.", "user_id": "bob"}, map[string]any{"id": other, "text": "Ann knows Milan."})
+	_, out = get(other)
+	require.Equal(t, "Bob lives in Milan.", out["text"], "an id of ours is that memory")
+	_, found = s.call("", "POST", "/v1/long-term-memory/search", map[string]any{"text": "Ann knows Milan"})
+	require.NotEqual(t, other, found["memories"].([]any)[0].(map[string]any)["id"], "and none of a client's making")
+
 	status, out = s.call("", "PATCH", "/v1/long-term-memory/again", map[string]any{"text": "Ann came to Suzhou in May."})
 	require.Equal(t, []any{200, "Ann came to Suzhou in May."}, []any{status, out["text"]})
 	status, _ = s.call("", "PATCH", "/v1/long-term-memory/again", map[string]any{"memory_type": "semantic"})
