@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51_126, 36_000},
-	{"lines linked by middleware", 13_710, 14_500},
-	{"lines linked by the README's program", 27_090, 21_500},
+	{"product lines", 51_262, 36_000},
+	{"lines linked by middleware", 13_737, 14_500},
+	{"lines linked by the README's program", 27_115, 21_500},
 	{"public packages", 28, 25},
 	{"exported names", 871, 620},
 	{"public packages of nested modules", 8, 8},
