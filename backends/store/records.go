@@ -213,6 +213,23 @@ type PartitionPage struct {
 	Next       string // empty on the last page
 }
 
+// PartitionQuery asks for partitions of a namespace: for a kind, which may be empty, whose id has
+// a part. The letters A to Z of the part match either case.
+type PartitionQuery struct {
+	Namespace string
+	Kind      backends.PartitionKind
+	Part      string
+	Page      Page
+}
+
+// Finder is implemented by stores that find and count without a walk through all partitions.
+type Finder interface {
+	// FindPartitions is [Records].Partitions for the partitions that match.
+	FindPartitions(ctx context.Context, q PartitionQuery) (*PartitionPage, error)
+	// CountRecords counts the memories of a namespace, with those that ended.
+	CountRecords(ctx context.Context, namespace string) (int64, error)
+}
+
 // MaxDim is the largest dimension of a vector.
 const MaxDim = 1 << 16
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +63,7 @@ func (c *Config) validate() error {
 var (
 	_ store.Store     = (*Store)(nil)
 	_ store.Reclaimer = (*Store)(nil)
+	_ store.Finder    = (*Store)(nil)
 )
 
 // Store keeps records and sessions in one SQLite file. Make one with [Open]. All
@@ -229,33 +231,52 @@ func (c *conn) create(row *partition) (err error) {
 	return err
 }
 
-// Partitions implements [store.Records]. They come in the order of their first writes.
+// Partitions implements [store.Records]. They come in the order of their kinds and ids.
 func (s *Store) Partitions(ctx context.Context, namespace string, page store.Page) (*store.PartitionPage, error) {
+	return s.FindPartitions(ctx, store.PartitionQuery{Namespace: namespace, Page: page})
+}
+
+// FindPartitions implements [store.Finder].
+func (s *Store) FindPartitions(ctx context.Context, q store.PartitionQuery) (*store.PartitionPage, error) {
 	// Every record has an event, and so has every tombstone. The data of an expired
 	// session is gone with it.
-	const query = `SELECT pk, kind, id FROM partitions p WHERE namespace = ?1 AND pk > ?2 AND (
+	const query = `SELECT kind, id FROM partitions p WHERE namespace = ?1 AND (kind, id) >= (?2, ?3) AND ?7 IN ('', kind) AND id LIKE ?4 ESCAPE '\' AND (
 		EXISTS (SELECT 1 FROM events WHERE part = p.pk)
 		OR EXISTS (SELECT 1 FROM records WHERE part = p.pk)
-		OR EXISTS (SELECT 1 FROM sessions WHERE part = p.pk AND (expires IS NULL OR expires > ?4))
+		OR EXISTS (SELECT 1 FROM sessions WHERE part = p.pk AND (expires IS NULL OR expires > ?6))
 		OR EXISTS (SELECT 1 FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
-			WHERE b.part = p.pk AND (s.expires IS NULL OR s.expires > ?4))) ORDER BY pk LIMIT ?3`
-	some := backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"} // its row stays unused
-	return call(ctx, s, s.read, "partitions of "+namespace, some, "", func(c *conn, _ partition) (*store.PartitionPage, error) {
-		after, err := parsePlace(page.Cursor)
+			WHERE b.part = p.pk AND (s.expires IS NULL OR s.expires > ?6))) ORDER BY kind, id LIMIT ?5`
+	some := backends.Partition{Namespace: q.Namespace, Kind: backends.PartitionUser, ID: "any"} // its row stays unused
+	return call(ctx, s, s.read, "partitions of "+q.Namespace, some, "", func(c *conn, _ partition) (*store.PartitionPage, error) {
+		within, err := plan.ParseNames("partition", "", q.Page.Cursor)
 		if err != nil {
 			return nil, err
 		}
-		out := &store.PartitionPage{}
-		return out, c.each(ctx, query, []any{namespace, after.part, page.Size() + 1, s.now().UnixMicro()}, func(rows *sql.Rows) error {
-			if len(out.Partitions) == page.Size() { // one more than asked for: there is a next page
-				out.Next = after.String()
+		kind, id, _ := strings.Cut(cmp.Or(within.Low, string(q.Kind)), "/")
+		like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(q.Part) + "%"
+		out, size := &store.PartitionPage{}, q.Page.Size()
+		return out, c.each(ctx, query, []any{q.Namespace, kind, id, like, size + 1, s.now().UnixMicro(), string(q.Kind)}, func(rows *sql.Rows) error {
+			p := backends.Partition{Namespace: q.Namespace}
+			if err := rows.Scan(&p.Kind, &p.ID); err != nil {
+				return err
+			}
+			if n := len(out.Partitions); n == size { // one more than asked for: there is a next page
+				last := out.Partitions[n-1]
+				out.Next = plan.NamesCursor(string(last.Kind) + "/" + last.ID)
 				return nil
 			}
-			p := backends.Partition{Namespace: namespace}
-			err := rows.Scan(&after.part, &p.Kind, &p.ID)
 			out.Partitions = append(out.Partitions, p)
-			return err
+			return nil
 		})
+	})
+}
+
+// CountRecords implements [store.Finder].
+func (s *Store) CountRecords(ctx context.Context, namespace string) (n int64, err error) {
+	some := backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"} // its row stays unused
+	return call(ctx, s, s.read, "count of "+namespace, some, "", func(c *conn, _ partition) (int64, error) {
+		_, err := c.row(`SELECT coalesce(sum(records), 0) FROM partitions WHERE namespace = ?`, []any{namespace}, &n)
+		return n, err
 	})
 }
 

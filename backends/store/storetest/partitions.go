@@ -43,6 +43,23 @@ func (e *env) partitionsFrom(page store.Page) []backends.Partition {
 	})
 }
 
+// finds reads all pages of the partitions that match, of a store that is a Finder.
+func (e *env) finds(kind backends.PartitionKind, part string, limit int) (ids []string) {
+	e.Helper()
+	finder, ok := e.Store.(store.Finder)
+	if !ok {
+		e.Skip("this store is no store.Finder")
+	}
+	for _, p := range pages(e, store.Page{Limit: limit}, nil, func(at store.Page) ([]backends.Partition, string) {
+		got := must(finder.FindPartitions(e.ctx, store.PartitionQuery{Namespace: e.p.Namespace, Kind: kind, Part: part, Page: at}))(e)
+		require.LessOrEqual(e, len(got.Partitions), at.Size())
+		return got.Partitions, got.Next
+	}) {
+		ids = append(ids, string(p.Kind)+" "+p.ID)
+	}
+	return ids
+}
+
 var kinds = []backends.PartitionKind{backends.PartitionUser, backends.PartitionAgent, backends.PartitionWorkspace}
 
 var partitionBehaviours = []behaviour{
@@ -65,6 +82,26 @@ var partitionBehaviours = []behaviour{
 		blob.putBlob("s", "b", nil)
 		record.apply(store.Delete("a"))
 		require.Equal(e, []backends.Partition{record.p}, e.partitions(0), "a history is something")
+	}},
+	{"partitions are found by a part of their names, and memories are counted", func(e *env) {
+		for i, id := range []string{"Ann Lee", "ann_b", "joanna", "bob", "100%", `back\slash`, "李雯"} {
+			for _, kind := range kinds[:1+i%2] {
+				p := e.p
+				p.ID, p.Kind = id, kind
+				e.in(p).apply(put("a", "1"), put("b", "2"))
+			}
+		}
+		e.user("annexe: read only").index()
+		for _, limit := range []int{1, 2, 100} {
+			require.ElementsMatch(e, []string{"user Ann Lee", "user ann_b", "agent ann_b", "user joanna"}, e.finds("", "ANN", limit))
+			require.ElementsMatch(e, []string{"user Ann Lee", "user ann_b", "user joanna"}, e.finds(backends.PartitionUser, "ann", limit))
+		}
+		for part, want := range map[string]string{"_": "ann_b", "%": "100%", `\`: `back\slash`, "雯": "李雯", "n_b": "ann_b"} {
+			require.Equal(e, []string{"user " + want}, e.finds(backends.PartitionUser, part, 1), part)
+		}
+		require.Empty(e, e.finds("", "nobody", 1))
+		require.Empty(e, e.finds(backends.PartitionWorkspace, "", 1))
+		require.EqualValues(e, 20, must(e.Store.(store.Finder).CountRecords(e.ctx, e.p.Namespace))(e))
 	}},
 	{"partitions that change while they are listed are listed exactly once", func(e *env) {
 		var want []backends.Partition

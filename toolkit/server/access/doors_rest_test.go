@@ -53,7 +53,7 @@ var plans = func() map[string]plan {
 	nothing := object{"messages": nil, "text": nil}
 	all := map[string]plan{
 		"GET /api/v1/me": says, "GET /api/v1/health": says, "GET /health": says, "GET /v1/health": says, "GET /v1/ping/": says,
-		"GET /entities": says, "GET /v1/entities/": says, "GET /api/v1/people": {variants: []object{{}, {"limit": 1}}}, "GET /api/v1/entities": says, "GET /api/v1/tools": says,
+		"GET /entities": says, "GET /v1/entities/": says, "GET /api/v1/people": {variants: []object{{}, {"limit": 1}, {"part": "n", "kind": "user"}, {"part": "lab", "limit": 1}, {"count": true}}}, "GET /api/v1/entities": says, "GET /api/v1/tools": says,
 		"GET /api/v1/blocks": shows, "GET /api/v1/export": shows, "GET /api/v1/jobs/{id}": shows, "GET /api/v1/messages": shows, "GET /api/v1/notes": shows,
 		"GET /api/v1/sessions": shows, "GET /api/v1/memories/{id}": shows, "GET /api/v1/memories/{id}/history": shows,
 		"POST /api/v1/search": {shows: true, variants: []object{{"filter": "or"}, {}}}, "POST /api/v1/list": {shows: true, variants: []object{{"filter": "or"}, {}}},

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -77,21 +79,29 @@ func (d *Door) OpenAll(k *Key, namespace string, m Mode) (*Opened, error) {
 	return &Opened{d.memory, k, backends.Scope{Namespace: namespace}, d.store, d.manager}, nil
 }
 
-// People returns a page of the partitions of a namespace that hold something and that the key
-// names. A key for some of them gets a single page: the cursor of the next may reveal somebody
-// else's name.
-func (d *Door) People(ctx context.Context, k *Key, namespace string, page store.Page) (*store.PartitionPage, error) {
+// People returns a page of the partitions that match, hold something, and that the key names. A key
+// for some of them gets a single page: the cursor of the next may reveal somebody else's name.
+// Where the store is no [store.Finder], a page may be longer than asked for.
+func (d *Door) People(ctx context.Context, k *Key, q store.PartitionQuery) (out *store.PartitionPage, err error) {
 	switch {
 	case d.store == nil:
 		return nil, fmt.Errorf("%w: there is no store", backends.ErrInvalid)
-	case !opens(k.Namespaces, namespace) || len(k.Users)+len(k.Agents)+len(k.Workspaces) == 0:
+	case len(q.Part) > backends.MaxScopePart:
+		return nil, fmt.Errorf("%w: a part of a name has at most %d bytes", backends.ErrInvalid, backends.MaxScopePart)
+	case !opens(k.Namespaces, q.Namespace) || len(k.Users)+len(k.Agents)+len(k.Workspaces) == 0:
 		return nil, denied("this key does not open that namespace")
 	case k.everybody():
-		return d.store.Partitions(ctx, namespace, page)
+		for more := true; more && err == nil; more = len(out.Partitions) == 0 && out.Next != "" {
+			if out, err = d.find(ctx, q); out != nil {
+				q.Page.Cursor = out.Next
+			}
+		}
+		return out, err
 	}
-	out := &store.PartitionPage{}
-	err := store.Each(func(page store.Page) (*store.PartitionPage, error) {
-		return d.store.Partitions(ctx, namespace, page)
+	out = &store.PartitionPage{}
+	err = store.Each(func(page store.Page) (*store.PartitionPage, error) {
+		q.Page = page
+		return d.find(ctx, q)
 	}, func(p backends.Partition) error {
 		if k.names(p) {
 			out.Partitions = append(out.Partitions, p)
@@ -99,6 +109,45 @@ func (d *Door) People(ctx context.Context, k *Key, namespace string, page store.
 		return nil
 	})
 	return out, err
+}
+
+// find returns a page of the partitions that match, which may be empty and still have a next.
+func (d *Door) find(ctx context.Context, q store.PartitionQuery) (*store.PartitionPage, error) {
+	if finder, ok := d.store.(store.Finder); ok {
+		return finder.FindPartitions(ctx, q)
+	}
+	if q.Kind != "" || q.Part != "" {
+		q.Page.Limit = 1000
+	}
+	page, err := d.store.Partitions(ctx, q.Namespace, q.Page)
+	if err == nil {
+		part := strings.ToLower(q.Part)
+		page.Partitions = slices.DeleteFunc(page.Partitions, func(p backends.Partition) bool {
+			return q.Kind != "" && p.Kind != q.Kind || !strings.Contains(strings.ToLower(p.ID), part)
+		})
+	}
+	return page, err
+}
+
+// Count counts the partitions of a namespace by their kinds, and the memories there: -1 if the store
+// is no [store.Finder]. The key has to name everybody.
+func (d *Door) Count(ctx context.Context, k *Key, namespace string) (people map[backends.PartitionKind]int, memories int64, err error) {
+	if !k.everybody() {
+		return nil, 0, denied("this key does not open everybody")
+	}
+	people = map[backends.PartitionKind]int{}
+	err = store.Each(func(page store.Page) (*store.PartitionPage, error) {
+		return d.People(ctx, k, store.PartitionQuery{Namespace: namespace, Page: page})
+	}, func(p backends.Partition) error {
+		people[p.Kind]++
+		return nil
+	})
+	finder, ok := d.store.(store.Finder)
+	if err != nil || !ok {
+		return people, -1, err
+	}
+	memories, err = finder.CountRecords(ctx, namespace)
+	return people, memories, err
 }
 
 // Import imports into the scope. The key has to open every partition of the stream for writing, in

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/toolkit/server/access"
 )
 
@@ -97,16 +98,12 @@ func (c *call) mem0History(in *mem0One) ([]object, error) {
 
 // partitions lists the partitions of the namespace that the key opens.
 func (c *call) partitions() (all []backends.Partition, _ error) {
-	in := &pageQuery{Limit: 1000}
-	in.Scope.Namespace = c.namespace()
-	for more := true; more; more = in.Cursor != "" {
-		page, err := c.people(in)
-		if err != nil {
-			return nil, err
-		}
-		all, in.Cursor = append(all, page.Partitions...), page.Next
-	}
-	return all, nil
+	return all, store.Each(func(page store.Page) (*store.PartitionPage, error) {
+		return c.door.People(c, c.key, store.PartitionQuery{Namespace: c.namespace(), Page: page})
+	}, func(p backends.Partition) error {
+		all = append(all, p)
+		return nil
+	})
 }
 
 func (c *call) mem0Entities(_ *mem0Unused) ([]object, error) {

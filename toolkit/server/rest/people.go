@@ -25,9 +25,17 @@ type (
 		Features []string            `json:"features"` // sessions, blocks, notes, tools
 		Opens    map[string][]string `json:"opens"`    // namespaces, users, agents, workspaces
 	}
+	peopleQuery struct {
+		pageQuery
+		Kind  backends.PartitionKind `json:"-" query:"kind" jsonschema:"user, agent or workspace"`
+		Part  string                 `json:"-" query:"part" jsonschema:"a part of the name"`
+		Count bool                   `json:"-" query:"count" jsonschema:"count all, for a key that opens everybody"`
+	}
 	peopleResponse struct {
-		Partitions []backends.Partition `json:"partitions"`
-		Next       string               `json:"next,omitempty"`
+		Partitions []backends.Partition           `json:"partitions"`
+		Next       string                         `json:"next,omitempty"`
+		Counts     map[backends.PartitionKind]int `json:"counts,omitempty"`
+		Memories   int64                          `json:"memories,omitempty"` // in the namespace, with those that ended; -1: unknown
 	}
 	// block is a core block: text that is always in the prompt.
 	block struct {
@@ -95,12 +103,18 @@ func (h *Handler) peopleRoutes() {
 	}
 }
 
-func (c *call) people(in *pageQuery) (*peopleResponse, error) {
-	page, err := c.door.People(c, c.key, cmp.Or(in.Scope.Namespace, c.key.Namespace()), store.Page{Limit: in.Limit, Cursor: in.Cursor})
+func (c *call) people(in *peopleQuery) (out peopleResponse, err error) {
+	q := store.PartitionQuery{Namespace: cmp.Or(in.Scope.Namespace, c.key.Namespace()), Kind: in.Kind, Part: in.Part,
+		Page: store.Page{Limit: in.Limit, Cursor: in.Cursor}}
+	page, err := c.door.People(c, c.key, q)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	return &peopleResponse{Partitions: orEmpty(page.Partitions), Next: page.Next}, nil
+	if in.Count {
+		out.Counts, out.Memories, err = c.door.Count(c, c.key, q.Namespace)
+	}
+	out.Partitions, out.Next = orEmpty(page.Partitions), page.Next
+	return out, err
 }
 
 func (h *Handler) blockRoutes() {

@@ -3,15 +3,15 @@
 
 // The page itself: signing in, whose memory is shown, and which part of it. The address after
 // "#" says both: #/SECTION/KIND/NAMESPACE/ID/ITEM.
-import { all, get, key, post, setKey } from './api.js';
-import { ask, badge, button, byId, choice, endToasts, facts, h, put, toast, wrong } from './dom.js';
+import { get, key, post, setKey } from './api.js';
+import { ask, badge, button, byId, endToasts, facts, h, put, toast, wrong } from './dom.js';
 import { locale, switchLanguage, t } from './i18n.js';
 import { memories } from './memories.js';
+import { onlyPerson, overview, side } from './people.js';
 import { blocks, health, notes, scopeOf, sessions, tools } from './sections.js';
 
 const views = { memories, sessions, notes, blocks, tools, health };
-const kinds = ['user', 'agent', 'workspace'];
-let me, namespace, people = [], shown, openItem; // shown: the place on the page; openItem: opens an item there
+let me, namespace, shown, openItem; // shown: the place on the page; openItem: opens an item there
 
 // sectionsOf are the sections that the server offers for a kind of person.
 const sectionsOf = (kind) => ['memories', ...(kind === 'workspace' ? ['tools'] : ['sessions', 'notes']), 'blocks']
@@ -49,10 +49,10 @@ function show(anew) {
   const { section, person, item, place } = where();
   if (anew || place !== shown) {
     shown = place;
-    const view = h('div.view');
-    put(byId('main'), person && heading(person, section), section ? view : h('h1', t('choose')));
-    openItem = section && views[section](view, contextOf(place, person));
-    drawPeople(section, person);
+    const view = h(section ? 'div.view' : 'div.view.start');
+    put(byId('main'), person && heading(person, section), view);
+    openItem = section ? views[section](view, contextOf(place, person)) : overview(view, peopleOf());
+    current();
     byId('main').focus({ preventScroll: true });
   }
   const opened = document.querySelector('.item[aria-current=true]');
@@ -66,7 +66,7 @@ function show(anew) {
 }
 
 const heading = (person, section) => [
-  h('div.title', badge(t(person.kind)), h('h1', person.id),
+  h('div.title', badge(t(person.kind)), h('h1', { dir: 'auto' }, person.id),
     me.write && (me.admin || person.kind === 'user') && button(t('forget'), () => forget(person), { class: 'danger', id: 'forget' })),
   h('nav.tabs', sectionsOf(person.kind).map((s) =>
     h('a', { href: placeOf(s, person), 'aria-current': s === section && 'page', 'data-tab': s }, t(s))))];
@@ -81,37 +81,25 @@ function open(title, content) {
   panel.focus({ preventScroll: true });
 }
 
-// findPeople reads of whom the server holds something, and adds whom the key names.
-async function findPeople() {
-  const page = (cursor) => get('people', { namespace, limit: 1000, cursor });
-  const found = me.features.includes('sessions') ? await all(page, 'partitions') : [];
-  const named = kinds.flatMap((kind) => me.opens[kind + 's'].filter((id) => id !== '*').map((id) => ({ kind, namespace, id })));
-  people = [...new Map([...found, ...named].map((p) => [placeOf('memories', p), p])).values()];
-}
+// peopleOf is what the list of people and the overview need to know of the page.
+const peopleOf = () => ({
+  me, namespace, current, health: address('health'), hrefOf: (p) => placeOf('memories', p),
+  into(name) {
+    namespace = name;
+    drawPeople();
+    show(true);
+  },
+});
 
-function drawPeople(section, person) {
-  const list = (title, links) => links.length > 0 && [h('h2', title), h('ol.rows', links.map(([href, text, isCurrent]) =>
-    h('li', h('a', { href, 'aria-current': isCurrent && 'page' }, text))))];
-  const linkTo = (p) => [placeOf('memories', p), p.id, person && placeOf('', p) === placeOf('', person)];
-  const opensAll = me.admin && ['namespaces', 'users', 'agents', 'workspaces'].every((name) => me.opens[name].includes('*'));
-  put(byId('side'), kinds.map((kind) => list(t(kind + 's'), people.filter((p) => p.kind === kind).map(linkTo))),
-    !people.length && h('p.muted', t('noPeople')),
-    opensAll && list(t('server'), [[address('health'), t('health'), section === 'health']]), openForm());
-}
+const drawPeople = () => side(byId('side'), peopleOf());
 
-function openForm() {
-  const kind = choice(t('kind'), kinds.map((k) => [k, t(k)]), 'user');
-  const id = h('input', { id: 'open-id', 'aria-label': t('id'), placeholder: t('id'), required: true, autocomplete: 'off' });
-  const space = h('input', { id: 'open-namespace', value: namespace, required: true });
-  space.onchange = () => {
-    namespace = space.value;
-    findPeople().then(() => show(true));
-  };
-  const onsubmit = (event) => {
-    event.preventDefault();
-    location.hash = placeOf('memories', { kind: kind.value, namespace, id: id.value.trim() });
-  };
-  return h('form', { onsubmit }, h('h2', t('openById')), kind, id, h('label', t('namespace'), space), h('button', t('open')));
+// current marks who is shown.
+function current() {
+  const { section, person } = where(), href = person ? placeOf('memories', person) : section ? address(section) : '';
+  for (const a of byId('side').querySelectorAll('a')) {
+    if (a.hash === href) a.setAttribute('aria-current', 'page');
+    else a.removeAttribute('aria-current');
+  }
 }
 
 // forget erases all of a person, once the id was typed, and shows the receipt.
@@ -121,7 +109,7 @@ function forget(person) {
   ask(t('forgetTitle', { id: person.id }), [h('p', t('forgetWhy')), typed], t('forgetNow'), async () => {
     endToasts();
     const receipt = await post('forget', { scope: scopeOf(person) });
-    await findPeople();
+    drawPeople();
     history.replaceState(null, '', '#');
     show(true);
     put(byId('main'), h('div.view', receiptOf(receipt)));
@@ -147,8 +135,9 @@ async function start() {
   byId('who').textContent = me.write ? me.key : `${me.key} · ${t('readOnly')}`;
   byId('out').hidden = !key();
   namespace = me.opens.namespaces.find((name) => name !== '*') ?? 'default';
-  await findPeople().catch((error) => toast(error.message));
-  if (!where().section && people.length === 1) location.replace(placeOf('memories', people[0]));
+  const only = !where().section && (await onlyPerson(me, namespace).catch(() => {}));
+  if (only) location.replace(placeOf('memories', only));
+  drawPeople();
   show(true);
 }
 

@@ -11,6 +11,7 @@ export function h(name, ...parts) {
   const [tag, ...classes] = name.split('.');
   const element = document.createElement(tag);
   element.classList.add(...classes);
+  if (classes.includes('text') || ['input', 'textarea', 'del', 'ins'].includes(tag)) element.dir = 'auto'; // what people wrote
   for (const part of parts.flat(Infinity)) {
     if (part?.constructor === Object) set(element, part);
     else if (part) element.append(part);
@@ -56,7 +57,7 @@ export async function load(root, work) {
   try {
     put(root, await work());
   } catch (error) {
-    put(root, wrong(error));
+    put(root, wrong(error), button(t('again'), () => load(root, work)));
   }
 }
 

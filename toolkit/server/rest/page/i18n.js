@@ -13,6 +13,7 @@ const texts = {
   other: ['中文', 'English'],
   loading: ['Loading…', '正在载入…'],
   more: ['Show more', '显示更多'],
+  again: ['Try again', '重试'],
   close: ['Close', '关闭'],
   cancel: ['Cancel', '取消'],
   undo: ['Undo', '撤销'],
@@ -30,8 +31,20 @@ const texts = {
   kind: ['Kind', '类型'],
   open: ['Open', '打开'],
   openById: ['Open by id', '按编号打开'],
+  findPeople: ['Find by name', '按名称查找'],
+  nobodyFound: ['Nobody has this in their name.', '没有名称包含它的人。'],
   noPeople: ['No people are listed. Open one by id.', '暂无人员列表，请按编号打开。'],
   choose: ['Choose whose memory to look at', '请选择要查看的记忆'],
+
+  // The overview.
+  overview: ['Overview', '概览'],
+  kept: ['Memories, with former ones', '记忆（含旧的）'],
+  waiting: ['Messages waiting to be learnt from', '待学习的消息'],
+  failures: ['Failures of learning', '学习失败'],
+  look: ['Look', '查看'],
+  nextStep: ['Nothing is remembered yet. What to do next:', '还没有任何记忆。接下来：'],
+  nextTalk: ['Talk to an agent that uses this memory. What it learns appears here.', '与使用此记忆的智能体对话，学到的内容会显示在这里。'],
+  nextAdd: ['Or open somebody by id, and add a fact yourself.', '或按编号打开一个人，自己添加一条事实。'],
 
   // Sections.
   memories: ['Memories', '记忆'],

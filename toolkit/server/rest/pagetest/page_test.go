@@ -6,6 +6,7 @@
 package pagetest
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -152,6 +153,54 @@ func TestPin(t *testing.T) {
 	b.shows("8 found")
 	b.click("[data-tab=blocks]")
 	b.reads("[data-block=human]", "(empty)")
+}
+
+// crowd stores people without a search index: a page of the list needs their names alone.
+func (w *world) crowd(n int) {
+	for i := range n {
+		p := backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: fmt.Sprintf("Customer %04d", i)}
+		r := &store.Record{Memory: backends.Memory{ID: "m", Kind: backends.KindFact, Text: "Likes tea.", Scope: p.Scope()}}
+		must(w.store.Apply(w.ctx, p, &store.Batch{Mutations: []store.Mutation{store.Put(r)}}))
+	}
+}
+
+func TestPeopleAreFoundByNameAndPaged(t *testing.T) {
+	w := newWorld(t, nil, func(c *rest.Config) { c.Notes = nil })
+	w.crowd(130)
+	b := newTab(t, look{})
+	b.open(w.url)
+	b.until(`document.querySelectorAll('#people a[href*=user]').length === 20`)
+	b.reads("[data-count=users] strong", "132")
+	b.reads("[data-count=workspaces] strong", "1")
+	b.reads("[data-count=waiting] strong", "4")
+	b.reads("[data-count=failures] strong", "1")
+	b.shot("overview")
+	b.click("#people ol + button:not([hidden])")
+	b.until(`document.querySelectorAll('#people a[href*=user]').length === 40`)
+	require.True(t, eval[bool](b, `document.activeElement === document.querySelectorAll('#people a[href*=user]')[20]`))
+	b.enter("#find", "CUSTOMER 012")
+	b.until(`document.querySelectorAll('#people a').length === 10`)
+	b.enter("#find", "desk")
+	b.until(`document.querySelectorAll('#people a').length === 1`)
+	b.click("#people a")
+	b.reads("h1", "support-desk")
+	require.Equal(t, "desk", eval[string](b, `document.querySelector('#find').value`), "the search stays")
+	b.has("#people a[aria-current=page]")
+	b.enter("#find", "no such person")
+	b.shows("Nobody has this in their name.")
+}
+
+func TestAnEmptyMemorySaysWhatIsNext(t *testing.T) {
+	w, b := newWorld(t, nil, nil), newTab(t, look{})
+	for _, s := range []backends.Scope{ann, wen, desk} {
+		must(w.mem.Forget(w.ctx, s))
+	}
+	b.open(w.url)
+	b.reads("#next", "Talk to an agent that uses this memory.")
+	b.reads("[data-count=kept] strong", "0")
+	b.shot("empty")
+	b.click("#next button")
+	b.has("#open-id:focus")
 }
 
 func TestForgettingAPersonIsTypedAndShowsTheReceipt(t *testing.T) {
