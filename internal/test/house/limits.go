@@ -15,13 +15,13 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51_262, 36_000},
-	{"lines linked by middleware", 13_737, 14_500},
-	{"lines linked by the README's program", 27_115, 21_500},
+	{"product lines", 51344, 36_000},
+	{"lines linked by middleware", 13747, 14_500},
+	{"lines linked by the README's program", 27142, 21_500},
 	{"public packages", 28, 25},
-	{"exported names", 871, 620},
+	{"exported names", 875, 620},
 	{"public packages of nested modules", 8, 8},
-	{"exported names of nested modules", 119, 106},
+	{"exported names of nested modules", 120, 106},
 	{"settings", 311, 200},
 	{"configs", 32, 24},
 	{"internal types in exported signatures", 0, 0},
