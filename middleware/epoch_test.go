@@ -254,7 +254,7 @@ var writes = map[string]func(ctx context.Context, h *house) error{
 // others are the public calls that write nothing of a person that they did not hold before, and
 // those that are another one of the list above.
 var others = strings.Fields(`
-	Close Get History List Search Entities Export Retrieve Find WriteDir Dump Workspaces Read Grep Load Restore Prompt Message Health Flush Settle Unlearnt Draft
+	Close Get Document History List Search Entities Export Retrieve Find WriteDir Dump Workspaces Read Grep Load Restore Prompt Message Health Flush Settle Unlearnt Draft
 	DeleteSession Forget Library.Delete Used Retain ReembedAll TakeOpenTurn NewRecorder Retry Admit Blocks.Record
 	working.Memory.Record reme.Backend.RecordCalls reme.Backend.Update reme.Backend.Delete reme.Backend.DeleteAll reme.Backend.Import reme.Backend.Rollback
 	task.Skills.Summarize task.Skills.Draft window.Window.Fitted Tools Begin`)

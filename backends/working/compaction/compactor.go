@@ -138,8 +138,8 @@ func New(cfg *Config) (*Compactor, error) {
 type Request struct {
 	// Messages is the context, oldest first. The slice and the messages stay unchanged.
 	Messages []*schema.Message
-	// Archive keeps the replaced messages. Optional: if it is nil, only steps that lose nothing
-	// take effect.
+	// Archive keeps the replaced messages. Optional: if it is nil, only [ShortenInput] and steps
+	// that lose nothing take effect.
 	Archive Archive
 	// Begin returns the context for the steps. It is called once, if the messages exceed the
 	// budget. Optional.

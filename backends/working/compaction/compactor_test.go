@@ -297,6 +297,9 @@ func (n nowhere) Put(context.Context, []*schema.Message) (string, error) { retur
 func TestNothingIsReplacedWithoutAReference(t *testing.T) {
 	in := append(append([]*schema.Message{user(long(3000)), thinks(reply("a"), long(100)), user("b")}, steps(0, 3, 3000)...), reply("c"))
 	for _, step := range compaction.Free() {
+		if _, shortens := step.(compaction.ShortenInput); shortens { // see TestAPasteThatIsKeptNowhere
+			continue
+		}
 		out, err := compacted(t, 20, in, nil, step)
 		require.ErrorAs(t, err, new(*compaction.OverError))
 		require.Equal(t, in, out.Messages, "%T", step)

@@ -114,7 +114,8 @@ func TestWithoutAScopeOnlyWhatIsDerivedLeaves(t *testing.T) {
 
 func TestWhatNeverFitsIsAnErrorWithTheBestThereIs(t *testing.T) {
 	x := newFixture(t, 500)
-	in := append(task(10, 100), schema.AssistantMessage("read", nil), schema.UserMessage(prose("question", 1, 600)))
+	in := append([]*schema.Message{schema.SystemMessage(prose("rule", 1, 600))}, task(10, 100)...)
+	in = append(in, schema.AssistantMessage("read", nil), schema.UserMessage("and now?"))
 	res, err := x.Fit(t.Context(), ann, in)
 	var over *compaction.OverError
 	require.ErrorAs(t, err, &over)

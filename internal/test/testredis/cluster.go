@@ -43,7 +43,7 @@ func (f Flavour) StartCluster(t testing.TB, masters int) *Cluster {
 	return c
 }
 
-var nodeArgs = []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1000", "--cluster-announce-ip", "127.0.0.1"}
+var nodeArgs = []string{"--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--cluster-announce-ip", "127.0.0.1"}
 
 // do gives a node a command of CLUSTER, and returns the answer as text.
 func do(t testing.TB, node *Server, words ...any) string {
