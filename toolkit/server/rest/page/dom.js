@@ -61,20 +61,33 @@ export async function load(root, work) {
   }
 }
 
-// rows shows the first items of a list and a button for more, or that there are none.
+// rows shows a list, or that there is nothing: the first items, and more once the reader comes to their end or asks for it.
 export function rows(items, row, none = t('nothing')) {
   if (!items.length) return h('p.empty', none);
   const list = h('ol.rows');
-  const more = button(t('more'), () => grow());
   const grow = () => {
     const from = list.children.length;
     list.append(...items.slice(from, from + 100).map((item, i) => h('li', row(item, from + i))));
     more.hidden = list.children.length >= items.length;
-    if (from) list.children[from].querySelector('a').focus();
+    return list.children[from];
   };
+  const more = button(t('more'), () => grow().querySelector('a')?.focus());
   grow();
+  const end = new IntersectionObserver((seen) => {
+    if (!seen.at(-1).isIntersecting || more.hidden) return;
+    grow();
+    end.unobserve(more); // to be told again, even if the end stays in sight
+    end.observe(more);
+  }, { rootMargin: '600px' });
+  end.observe(more);
   return [list, more];
 }
+
+// check is a box to tick, or one of several of a name, with its text.
+export const check = (id, text, checked, attributes = {}) => {
+  const box = h('input', { type: 'checkbox', id, checked, ...attributes });
+  return { box, label: h('label.check', box, h('span', text)) };
+};
 
 // ask shows a form in the dialog. act runs when it is submitted; the dialog stays if act fails.
 export function ask(title, fields, yes, act) {

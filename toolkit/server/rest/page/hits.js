@@ -28,6 +28,6 @@ export const bars = (hit, most) => h('dl.bars', partsOf(hit).map(([name, text, v
 // line is a row of a list of memories or hits. Without an id it was said in a session, and is no memory yet.
 export const line = (context, m, most) => h('a.item',
   m.id ? context.item('memories', m.id) : context.item('sessions', m.origin?.session), { 'data-state': stateOf(m) },
-  h('div', h('p.text', m.passage || m.text), h('p.meta', badge(t(m.id ? m.kind : 'notYet')),
+  h('div', h('p.text', m.passage || m.text), h('p.meta', badge(t(m.id ? m.kind : 'notYet')), m.standing && badge(t('standing')),
     stateOf(m) !== 'active' && badge(t(stateOf(m)), 'late'), h('time', date(since(m))), m.parts && `${t('score')} ${m.score.toFixed(2)}`)),
   m.parts && bars(m, most));

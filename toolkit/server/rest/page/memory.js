@@ -3,7 +3,7 @@
 
 // One memory: what is known of it, and what can be done with it.
 import { call, get, post } from './api.js';
-import { ask, badge, button, date, facts, h, load, moment, number, toast } from './dom.js';
+import { ask, badge, button, check, date, facts, h, load, moment, number, toast } from './dom.js';
 import { bars, scaleOf } from './hits.js';
 import { t } from './i18n.js';
 import { blocksOf, messageOf, readSession } from './sections.js';
@@ -24,8 +24,9 @@ export function openMemory(context, id, hit, refresh) {
     const marks = ['standing', 'delicate'].filter((name) => m[name]).map((name) => badge(t(name)));
     return [h('p.meta', badge(t(m.kind)), marks, m.superseded_by && badge(t('superseded'), 'late')), h('p.text.large', m.text),
       context.write && h('div.actions', button(t('edit'), () => edit(context, m, changed), { id: 'edit' }),
+        button(t(m.standing ? 'unpin' : 'pin'), () => stand(context, m, changed), { id: 'pin', 'aria-pressed': String(!!m.standing) }),
         button(t('delete'), () => askToDelete(context, m, refresh), { id: 'delete', class: 'danger' }),
-        blocks.filter((b) => !b.read_only).map((b) => button(t('pinTo', { b: b.name }), () => pin(context, m, b), { class: 'pin' }))),
+        blocks.filter((b) => !b.read_only).map((b) => button(t('pinTo', { b: b.name }), () => pinTo(context, m, b), { class: 'pin' }))),
       hit && [h('h3', `${t('why')} · ${t('score')} ${hit.score.toFixed(2)}`), bars(hit, scaleOf([hit]))],
       former, successor, h('h3', t('turn')), turn, h('h3', t('history')), events.reverse().map((e) => change(e, id)), h('h3', t('memory')),
       facts([['whenToUse', m.when_to_use], ['said', moment(m.observed)], ['since', date(m.valid)], ['ended', moment(m.invalidated)],
@@ -71,18 +72,47 @@ async function turnOf(context, m) {
   }
 }
 
+// write changes a memory.
+const write = (context, id, change, version) => call('PATCH', pathOf(id), context.scope, { ...change, version });
+
+// fieldsOf are the fields that make a memory, and what they say.
+function fieldsOf(title, m) {
+  const text = h('textarea', { id: 'text', rows: 5, required: true, 'aria-label': title }, m.text);
+  const standing = check('standing', t('standingWhy'), m.standing), delicate = check('delicate', t('delicateWhy'), m.delicate);
+  return { fields: [text, standing.label, delicate.label],
+    said: () => ({ text: text.value.trim(), standing: standing.box.checked, delicate: delicate.box.checked }) };
+}
+
+// addFact asks for a fact and stores it as it is.
+export function addFact(context, refresh) {
+  const { fields, said } = fieldsOf(t('addFact'), { text: '' });
+  ask(t('addFact'), [h('p.muted', t('addFactWhy')), fields], t('save'), async () => {
+    const { text, ...marks } = said(), message = { role: 'user', content: text };
+    const { items: [item] } = await post('add', { scope: context.scope, kind: 'fact', verbatim: true, messages: [message] });
+    if (item.error) throw new Error(t(`e_${item.error}`, {}, t('notAdded')));
+    if (marks.standing || marks.delicate) await write(context, item.memory.id, marks);
+    refresh();
+    const isNew = item.outcome === 'added';
+    toast(t(isNew ? 'factAdded' : 'factKnown'), isNew &&
+      (() => call('DELETE', pathOf(item.memory.id), { ...context.scope, erase: true }).then(refresh)));
+  });
+}
+
+// stand makes m apply whatever is asked, or only where it answers.
+async function stand(context, m, changed) {
+  const after = await write(context, m.id, { standing: !m.standing }, m.version);
+  toast(t(m.standing ? 'unpinned' : 'stands'), () => write(context, m.id, { standing: !!m.standing }, after.version).then(changed));
+  changed();
+}
+
 // edit asks for the text of m. What another has changed meanwhile is shown before it is replaced.
 function edit(context, m, changed) {
-  const write = (change, version) => call('PATCH', pathOf(m.id), context.scope, { ...change, version });
-  const former = { text: m.text, standing: !!m.standing, delicate: !!m.delicate };
-  const mark = (name) => h('input', { type: 'checkbox', id: name, checked: former[name] });
-  const standing = mark('standing'), delicate = mark('delicate');
-  const field = h('textarea', { id: 'text', rows: 5, required: true, 'aria-label': t('edit') }, m.text);
+  const former = { text: m.text, standing: !!m.standing, delicate: !!m.delicate }, { fields, said } = fieldsOf(t('edit'), m);
   let { version } = m;
-  ask(t('edit'), [field, h('label', standing, t('standingWhy')), h('label', delicate, t('delicateWhy'))], t('save'), async () => {
+  ask(t('edit'), fields, t('save'), async () => {
     try {
-      const after = await write({ text: field.value.trim(), standing: standing.checked, delicate: delicate.checked }, version);
-      toast(t('saved'), () => write(former, after.version).then(changed));
+      const after = await write(context, m.id, said(), version);
+      toast(t('saved'), () => write(context, m.id, former, after.version).then(changed));
       changed();
     } catch (error) {
       if (error.code !== 'conflict') throw error;
@@ -95,9 +125,10 @@ function edit(context, m, changed) {
 
 // askToDelete asks whether what was said goes with m.
 function askToDelete(context, m, refresh) {
-  const erase = h('input', { type: 'checkbox', id: 'erase' });
-  ask(t('deleteTitle'), [h('p.text', m.text), h('p.muted', t('deleteWhy')), h('label', erase, t('erase'))], t('delete'),
-    () => { setTimeout(() => remove(context, m, refresh, erase.checked)); }); // its undo gets the focus once the dialog is closed
+  const way = (id, text, checked) => check(id, text, checked, { type: 'radio', name: 'how' });
+  const keep = way('keep', t('deleteWhy'), true), erase = way('erase', t('erase'), false);
+  ask(t('deleteTitle'), [h('p.text', m.text), keep.label, erase.label], t('delete'),
+    () => { setTimeout(() => remove(context, m, refresh, erase.box.checked)); }); // its undo gets the focus once the dialog is closed
 }
 
 // remove hides m, and deletes it when there is no undo any more; with erase also what was said.
@@ -115,10 +146,10 @@ function remove(context, m, refresh, erase) {
   }));
 }
 
-// pin appends m to a core block.
-async function pin(context, m, block) {
-  const write = (change) => post('blocks', { scope: context.scope, name: block.name, ...change });
+// pinTo appends m to a core block.
+async function pinTo(context, m, block) {
+  const put = (change) => post('blocks', { scope: context.scope, name: block.name, ...change });
   const { text } = block;
-  Object.assign(block, await write({ append: m.text }));
-  toast(t('pinned', { b: block.name }), async () => Object.assign(block, await write({ text, version: block.version })));
+  Object.assign(block, await put({ append: m.text }));
+  toast(t('pinned', { b: block.name }), async () => Object.assign(block, await put({ text, version: block.version })));
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -31,7 +32,7 @@ func opened(t *testing.T) (*world, *tab) {
 	t.Helper()
 	w, b := newWorld(t, nil, nil), newTab(t, look{})
 	b.open(w.at("memories", "user", "ann"))
-	b.shows("8 found")
+	b.shows("7 found")
 	return w, b
 }
 
@@ -82,7 +83,12 @@ func TestFiltersAndTimeline(t *testing.T) {
 	require.Equal(t, 4, b.count("#panel .message"), "two before it, and one after it")
 	b.choose("State", "active")
 	b.choose("View", "timeline")
+	b.until(`document.querySelectorAll('.timeline h2').length === 3`)
+	b.click("#said") // what was merely said is shown on demand
 	b.until(`document.querySelectorAll('.timeline h2').length === 4`)
+	b.shows("I want to surprise her")
+	b.click("#said")
+	b.until(`document.querySelectorAll('.timeline h2').length === 3`)
 	b.reads(".timeline h2", "14 March 2026")
 }
 
@@ -120,25 +126,84 @@ func TestADeletionIsUndoneOrCarriedOut(t *testing.T) {
 		b.click("#delete")
 		b.click("#dialog .main")
 		b.shows("Will be deleted in 8 seconds, or at once if you leave the page")
-		b.shows("7 found")
+		b.shows("6 found")
 		require.Contains(t, w.texts(ann), allergy)
 	}
 	remove()
 	require.True(t, eval[bool](b, `document.activeElement.matches('.undo')`))
 	b.press(kb.Enter)
-	b.shows("8 found")
+	b.shows("7 found")
 
 	remove() // and wait
 	require.Eventually(t, func() bool { return len(w.texts(ann)) == 7 }, patience, tick)
-	b.shows("7 found")
+	b.shows("6 found")
 
 	b.openItem("Works as a restorer")
 	b.click("#delete")
 	b.click("#erase")
 	b.click("#dialog .main")
-	b.shows("6 found")
+	b.shows("5 found")
 	b.run(chromedp.Navigate("about:blank")) // long before the 8 seconds are over
 	require.Eventually(t, func() bool { return len(w.texts(ann)) == 6 }, patience, tick)
+}
+
+func TestAFactIsAddedAndPinned(t *testing.T) {
+	w, b := opened(t)
+	add := func(text string) {
+		b.click("#add")
+		b.enter("#text", text)
+	}
+	add("Prefers calls in the morning.")
+	b.shot("add")
+	b.click("#standing")
+	b.click("#dialog .main")
+	b.shows("Added.")
+	b.shows("8 found")
+	last := func() backends.Memory {
+		all := must(w.manager().List(w.ctx, &backends.ListRequest{Scope: ann})).Memories
+		return all[len(all)-1]
+	}
+	require.Equal(t, "Prefers calls in the morning.", last().Text)
+	require.Equal(t, backends.KindFact, last().Kind)
+	require.True(t, last().Standing)
+	b.openItem("Prefers calls")
+	b.click("#pin[aria-pressed=true]")
+	b.has("#pin[aria-pressed=false]")
+	require.False(t, last().Standing)
+	b.click(".toast:last-child .undo")
+	b.has("#pin[aria-pressed=true]")
+	require.True(t, last().Standing)
+	b.press(kb.Escape)
+
+	add("Has a parrot.")
+	b.click("#dialog .main")
+	b.shows("9 found")
+	b.click(".toast:last-child .undo")
+	b.shows("8 found")
+	require.NotContains(t, w.texts(ann), "Has a parrot.")
+}
+
+func TestTenThousandMemoriesScroll(t *testing.T) {
+	w, b := newWorld(t, nil, nil), newTab(t, look{})
+	p := must(backends.Scope{UserID: "many"}.Speaker())
+	for i := 0; i < 10_000; i += 500 {
+		batch := &store.Batch{}
+		for j := range 500 {
+			m := backends.Memory{ID: fmt.Sprintf("m%05d", i+j), Kind: backends.KindFact, Text: fmt.Sprintf("Bought book %d.", i+j), Scope: p.Scope(), Created: noon.Add(time.Duration(i+j) * time.Minute)}
+			batch.Mutations = append(batch.Mutations, store.Put(&store.Record{Memory: m}))
+		}
+		must(w.store.Apply(w.ctx, p, batch))
+	}
+	began := time.Now()
+	b.open(w.at("memories", "user", "many"))
+	b.shows("10000 found")
+	t.Log("listed in", time.Since(began))
+	require.LessOrEqual(t, b.count(".item"), 300, "the rest comes as the reader scrolls")
+	b.reads(".item", "Bought book 9999.")
+	for shown := 100; shown <= 400; shown += 100 {
+		b.until(`(scrollTo(0, document.body.scrollHeight), document.querySelectorAll('.item').length > %d)`, shown)
+	}
+	b.reads(".rows > li:nth-child(500)", "Bought book 9500.")
 }
 
 func TestPin(t *testing.T) {
@@ -150,7 +215,7 @@ func TestPin(t *testing.T) {
 	b.reads("[data-block=human]", allergy)
 	b.click(".undo")
 	b.click("[data-tab=memories]")
-	b.shows("8 found")
+	b.shows("7 found")
 	b.click("[data-tab=blocks]")
 	b.reads("[data-block=human]", "(empty)")
 }
@@ -244,18 +309,18 @@ func TestMarkupInTextsDoesNotRun(t *testing.T) {
 func TestBothLanguages(t *testing.T) {
 	w, b := newWorld(t, nil, nil), newTab(t, look{language: "zh-CN"})
 	b.open(w.at("memories", "user", "李雯"))
-	b.shows("共 6 条")
+	b.shows("共 5 条")
 	require.Equal(t, "zh-CN", eval[string](b, `document.documentElement.lang`))
 	english := `document.body.innerText.match(/\b(Search|Memories|Sessions|Active|Delete|Edit|History|State|Users)\b/)?.[0] ?? ''`
 	b.openItem("杭州")
 	b.has("#panel .message")
 	require.Empty(t, eval[string](b, english))
 	b.click("#language")
-	b.shows("6 found")
+	b.shows("5 found")
 	require.Equal(t, "en-GB", eval[string](b, `document.documentElement.lang`))
 	require.NotEmpty(t, eval[string](b, english))
 	b.run(chromedp.Reload())
-	b.shows("6 found") // it is kept
+	b.shows("5 found") // it is kept
 }
 
 // legible returns the least contrast of a text with what is behind it, and how far the page is wider than the window.
@@ -340,7 +405,7 @@ func TestTheKeyboardReachesEverything(t *testing.T) {
 	b.run(slash)
 	require.Equal(t, "/", eval[string](b, `document.activeElement.value`), "in a field it is a letter")
 	b.press(kb.Backspace)
-	b.press(strings.Repeat(kb.Tab, 5)) // button, kind, state, view, first item
+	b.press(strings.Repeat(kb.Tab, 7)) // button, kind, state, view, what was said, add, first item
 	item(0)
 	b.press(kb.ArrowDown + kb.ArrowDown + kb.ArrowUp)
 	item(1)
@@ -380,7 +445,7 @@ func TestKeys(t *testing.T) {
 	require.NotContains(t, eval[string](b, `document.cookie + JSON.stringify(localStorage) + document.documentElement.outerHTML`), "read-me")
 	b.has("#side a")
 	require.Equal(t, []string{"ann", "new"}, eval[[]string](b, `[...document.querySelectorAll('#side a')].map(a => a.innerText)`))
-	const writes = "#forget, #edit, #delete, .pin, #retry"
+	const writes = "#add, #forget, #edit, #delete, #pin, .pin, #retry"
 	b.click("#side a[href*=ann]")
 	b.openItem(allergy)
 	b.has("#panel .message")
@@ -390,7 +455,7 @@ func TestKeys(t *testing.T) {
 	b.shows("were not learnt from, after 3 tries")
 	require.Zero(t, b.count(writes))
 	b.click("#side a[href*=new]")
-	b.shows("Nothing here yet.")
+	b.shows("No facts yet.")
 	b.enter("#open-id", "李雯"+kb.Enter)
 	b.shows("This is not open to you, or to this key.")
 	b.run(chromedp.Reload())
@@ -405,7 +470,7 @@ func TestKeys(t *testing.T) {
 	b.click("#side a[href*=ann]")
 	b.openItem(allergy)
 	b.has("#edit")
-	require.Equal(t, 4, b.count(writes))
+	require.Equal(t, 6, b.count(writes))
 
 	b.click("#out")
 	b.enter("#key", "member"+kb.Enter)
@@ -460,7 +525,7 @@ func TestSectionsThatTheServerDoesNotOfferAreHidden(t *testing.T) {
 	b.open(w.url)
 	b.shows("No people are listed.")
 	b.enter("#open-id", "ann"+kb.Enter)
-	b.shows("8 found")
+	b.shows("7 found")
 	require.Equal(t, []string{"memories", "blocks"}, eval[[]string](b, `[...document.querySelectorAll('[data-tab]')].map(e => e.dataset.tab)`))
 	b.open(w.url + "/memory/#/memories/user/default/ann") // a handler may be anywhere
 	b.openItem("Lives in Braga")
