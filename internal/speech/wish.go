@@ -6,8 +6,6 @@ package speech
 import (
 	"regexp"
 	"strings"
-
-	"github.com/einomem/einomem/internal/text"
 )
 
 // Wish is a user's order to memory.
@@ -48,7 +46,11 @@ const maxOrder = 4 << 10
 
 // ordered returns the clauses of a text that may hold an order, in lower case and bare of marks.
 func ordered(said string) (out []string) {
-	sentences := sentence.FindAllString(strings.TrimSpace(text.Ends(said, 2*maxOrder)), -1)
+	ends := said
+	if n := len(said); n > 2*maxOrder {
+		ends = strings.ToValidUTF8(said[:maxOrder], "") + "\n" + strings.ToValidUTF8(said[n-maxOrder:], "")
+	}
+	sentences := sentence.FindAllString(strings.TrimSpace(ends), -1)
 	if len(said) > maxQuestion && len(sentences) > 2 {
 		sentences = []string{sentences[0], sentences[len(sentences)-1]}
 	}

@@ -25,7 +25,7 @@ import (
 // toolPlans are those of the MCP tools.
 var toolPlans = map[string]plan{
 	"search_memory": {shows: true}, "list_memories": {shows: true}, "memory_history": {shows: true}, "add_memory": {with: object{"content": []any{"INTRUDER was here."}}},
-	"update_memory": {}, "delete_memory": {order: 1}, "forget": {order: 2},
+	"update_memory": {}, "delete_memory": {order: 2}, "forget": {order: 3},
 	"grep_working_memory": {shows: true}, "read_working_memory": {shows: true, with: object{"archive": "log-1"}},
 	"memory": {shows: true, variants: []object{{"command": "view", "path": "/memories"}, {"command": "view", "path": "/memories/f.md"},
 		{"command": "create", "path": "/memories/i.md", "file_text": "INTRUDER"}, {"command": "str_replace", "path": "/memories/f.md", "old_str": "heron", "new_str": "INTRUDER"},
@@ -33,8 +33,8 @@ var toolPlans = map[string]plan{
 		{"command": "view", "path": "/memories/core/team"}}},
 	"retrieve_task_memory": {shows: true}, "retrieve_task_memory_simple": {shows: true}, "retrieve_personal_memory": {}, "retrieve_tool_memory": {},
 	"summary_working_memory": {}, "summary_working_memory_for_as": {}, "add_tool_call_result": {}, "summary_tool_memory": {}, "summary_task_memory": {},
-	"summary_task_memory_simple": {}, "summary_personal_memory": {}, "record_task_memory": {}, "delete_task_memory": {order: 2},
-	"vector_store": {shows: true, order: 2, variants: []object{{"action": "list"}, {"action": "dump", "path": "d"}, {"action": "load", "path": "d"}, {"action": "copy"},
+	"summary_task_memory_simple": {}, "summary_personal_memory": {}, "record_task_memory": {}, "delete_task_memory": {order: 3},
+	"vector_store": {shows: true, order: 3, variants: []object{{"action": "list"}, {"action": "dump", "path": "d"}, {"action": "load", "path": "d"}, {"action": "copy"},
 		{"action": "delete_ids"}, {"action": "delete"}}},
 }
 
@@ -145,7 +145,7 @@ func TestNoToolOpensWhatAKeyDoesNot(t *testing.T) {
 					clients = append(clients, c)
 				}
 			}
-			for order := range 3 {
+			for order := range 4 {
 				for n, name := range slices.Sorted(maps.Keys(toolPlans)) {
 					for m, c := range clients {
 						p := toolPlans[name]

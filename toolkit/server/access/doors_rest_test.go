@@ -26,7 +26,7 @@ import (
 // plan says how an endpoint or a tool is called.
 type plan struct {
 	shows    bool     // It shows what is held: some answer has a canary.
-	order    int      // 1: it deletes single memories; 2: it comes last, since it leaves nothing to find.
+	order    int      // 1: it refuses what is deleted; 2: it deletes single memories; 3: it comes last, since it leaves nothing to find.
 	with     object   // what a request has beside names, in the place of the words below
 	variants []object // each is a request of its own, beside with
 	stream   bool     // Its body is an import: see imports.
@@ -47,9 +47,9 @@ var words = object{
 
 // plans are those of the endpoints.
 var plans = func() map[string]plan {
-	one, shows, changes, erases, says := plan{order: 1}, plan{shows: true}, plan{}, plan{order: 2}, plan{}
+	one, shows, changes, erases, says := plan{order: 2}, plan{shows: true}, plan{}, plan{order: 3}, plan{}
 	reads := plan{shows: true, variants: []object{{"filters": "and"}, {"filters": "or"}, {"filters": "run"}, {}}}
-	wipes := plan{order: 2, variants: []object{{"filters": "ids"}, {"filters": "or"}, {"filters": "run"}, {}}}
+	wipes := plan{order: 3, variants: []object{{"filters": "ids"}, {"filters": "or"}, {"filters": "run"}, {}}}
 	nothing := object{"messages": nil, "text": nil}
 	all := map[string]plan{
 		"GET /api/v1/me": says, "GET /api/v1/health": says, "GET /health": says, "GET /v1/health": says, "GET /v1/ping/": says,
@@ -59,7 +59,7 @@ var plans = func() map[string]plan {
 		"POST /api/v1/search": {shows: true, variants: []object{{"filter": "or"}, {}}}, "POST /api/v1/list": {shows: true, variants: []object{{"filter": "or"}, {}}},
 		"POST /api/v1/add": {with: object{"context": nil, "documents": nil}, variants: []object{{}, {"kind": "task"}}}, "PATCH /api/v1/memories/{id}": changes, "POST /api/v1/retry": changes,
 		"POST /api/v1/blocks":          {shows: true, variants: []object{{"name": "person", "append": "INTRUDER", "text": nil}, {"name": "persona", "append": "INTRUDER", "text": nil}, {"name": "team", "text": "INTRUDER"}, {"name": "team", "append": "INTRUDER", "text": nil}}},
-		"DELETE /api/v1/memories/{id}": one, "POST /api/v1/delete": {order: 2, variants: []object{{"filter": "or"}}}, "POST /api/v1/forget": {order: 2, variants: []object{{"part": object{"session": "s1"}}, {"part": nil}}},
+		"DELETE /api/v1/memories/{id}": one, "POST /api/v1/delete": {order: 3, variants: []object{{"filter": "or"}}}, "POST /api/v1/forget": {order: 3, variants: []object{{"part": object{"session": "s1"}}, {"part": nil}}},
 		"POST /api/v1/rollback": {shows: true, with: object{"messages": nil, "since": nil}, variants: []object{
 			{"session": nil, "source": "own", "dry_run": true}, {"session": nil, "source": "other", "dry_run": true}, {"source": nil, "dry_run": true}, {"session": nil, "source": "document"}}},
 		"POST /api/v1/import": {stream: true},
@@ -68,7 +68,7 @@ var plans = func() map[string]plan {
 		"POST /grep_working_memory": shows, "POST /read_working_memory": {shows: true, with: object{"offset": 0, "limit": 0}}, "POST /summary_working_memory": changes, "POST /summary_working_memory_for_as": says,
 		"POST /add_tool_call_result": changes, "POST /summary_tool_memory": changes, "POST /summary_task_memory": changes, "POST /summary_task_memory_simple": changes,
 		"POST /summary_personal_memory": changes, "POST /record_task_memory": changes, "POST /delete_task_memory": erases,
-		"POST /vector_store": {shows: true, order: 2, variants: []object{{"action": "list"}, {"action": "dump", "path": "d"}, {"action": "load", "path": "d"}, {"action": "copy"},
+		"POST /vector_store": {shows: true, order: 3, variants: []object{{"action": "list"}, {"action": "dump", "path": "d"}, {"action": "load", "path": "d"}, {"action": "copy"},
 			{"action": "delete_ids"}, {"action": "delete"}}},
 
 		"GET /v1/long-term-memory/{id}": shows, "POST /v1/long-term-memory/search": {shows: true, with: object{"text": "heron", "memory_type": nil, "session_id": nil}},
@@ -78,11 +78,11 @@ var plans = func() map[string]plan {
 
 		"POST /memories": changes, "POST /v3/memories/add/": {variants: []object{{}, {"filters": "ids"}}}, "POST /search": reads, "POST /v3/memories/search/": reads, "POST /v3/memories/": reads, "GET /memories": shows,
 		"DELETE /memories": wipes, "DELETE /v1/memories/": wipes, "POST /reset": erases,
-		"DELETE /entities/{type}/{id}": {order: 2, variants: []object{{"type": "user"}, {"type": "agent"}, {"type": "workspace"}, {"type": "run"}}}, "DELETE /v2/entities/{type}/{id}/": {order: 2, variants: []object{{"type": "agent"}, {"type": "user"}}},
+		"DELETE /entities/{type}/{id}": {order: 3, variants: []object{{"type": "user"}, {"type": "agent"}, {"type": "workspace"}, {"type": "run"}}}, "DELETE /v2/entities/{type}/{id}/": {order: 3, variants: []object{{"type": "agent"}, {"type": "user"}}},
 	}
 	maps.Copy(all, map[string]plan{
 		"GET /v2/entities/user/{id}/profile/": shows, "GET /v1/memories/": shows, "POST /v2/memories/": reads, "POST /v1/memories/search/": reads, "POST /v2/memories/search/": reads,
-		"POST /v1/memories/": {variants: []object{{}, {"filters": "ids"}}}, "PUT /v1/batch/": changes, "DELETE /v1/batch/": one, "POST /v1/feedback/": {with: object{"feedback": "NEGATIVE"}},
+		"POST /v1/memories/": {variants: []object{{}, {"filters": "ids"}}}, "PUT /v1/batch/": changes, "DELETE /v1/batch/": {order: 1}, "POST /v1/feedback/": {with: object{"feedback": "NEGATIVE"}},
 		"POST /v1/exports/": {variants: []object{{"filters": "and"}, {"filters": "or"}, {}}}, "POST /v1/exports/get/": {shows: true, variants: []object{{"filters": "and"}, {"filters": "or"}, {"filters": "run"}, {}}},
 	})
 	for _, end := range []string{"", "/"} { // mem0's own server, and its platform
@@ -379,7 +379,7 @@ func TestNoEndpointOpensWhatAKeyDoesNot(t *testing.T) {
 			}
 			w.paths["job"] = w.job()
 			before := w.state()
-			for order := range 3 {
+			for order := range 4 {
 				for n, name := range slices.Sorted(maps.Keys(plans)) {
 					p, e := plans[name], endpoints[name]
 					if e == nil || p.order != order {
