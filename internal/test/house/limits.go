@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51344, 36_000},
-	{"lines linked by middleware", 13747, 14_500},
-	{"lines linked by the README's program", 27142, 21_500},
+	{"product lines", 51347, 36_000},
+	{"lines linked by middleware", 13750, 14_500},
+	{"lines linked by the README's program", 27145, 21_500},
 	{"public packages", 28, 25},
 	{"exported names", 875, 620},
 	{"public packages of nested modules", 8, 8},
