@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -110,33 +111,50 @@ func fromMCP(data []byte, _ string) (out []brought, err error) {
 // spaced returns a name of that graph as people write it.
 func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
+// conversation is one of ChatGPT: a tree of messages.
+type conversation struct {
+	ID      string  `json:"id"`
+	Other   string  `json:"conversation_id"`
+	Created float64 `json:"create_time"`
+	Current string  `json:"current_node"`
+	Mapping map[string]struct {
+		Parent   string   `json:"parent"`
+		Children []string `json:"children"`
+		Message  *struct {
+			ID      string                `json:"id"`
+			Author  struct{ Role string } `json:"author"`
+			Created float64               `json:"create_time"`
+			Content struct {
+				Type  string `json:"content_type"`
+				Parts []any  `json:"parts"`
+			} `json:"content"`
+		} `json:"message"`
+	} `json:"mapping"`
+}
+
+// end returns the message that the person saw last. Files that others made may leave it out: then
+// the newest end of a branch takes its place.
+func (c *conversation) end() string {
+	end, last := c.Current, 0.0
+	for _, id := range slices.Sorted(maps.Keys(c.Mapping)) {
+		if n := c.Mapping[id]; c.Current == "" && n.Message != nil && len(n.Children) == 0 && n.Message.Created >= last {
+			end, last = id, n.Message.Created
+		}
+	}
+	return end
+}
+
 // fromChatGPT reads the conversations.json of an export of ChatGPT. Of each conversation it takes
 // the branch that the person saw last.
 func fromChatGPT(data []byte, _ string) (out []brought, err error) {
-	var all []struct {
-		ID      string `json:"id"`
-		Title   string `json:"title"`
-		Current string `json:"current_node"`
-		Mapping map[string]struct {
-			Parent  string `json:"parent"`
-			Message *struct {
-				ID      string                `json:"id"`
-				Author  struct{ Role string } `json:"author"`
-				Created float64               `json:"create_time"`
-				Content struct {
-					Type  string `json:"content_type"`
-					Parts []any  `json:"parts"`
-				} `json:"content"`
-			} `json:"message"`
-		} `json:"mapping"`
-	}
+	var all []conversation
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, err
 	}
 	for _, chat := range all {
-		b := brought{conversation: "chatgpt-" + chat.ID}
+		b := brought{conversation: "chatgpt-" + cmp.Or(chat.ID, chat.Other, fmt.Sprint(seconds(chat.Created).UnixMilli()))}
 		seen := map[string]bool{}
-		for at := chat.Current; at != "" && !seen[at]; at = chat.Mapping[at].Parent {
+		for at := chat.end(); at != "" && !seen[at]; at = chat.Mapping[at].Parent {
 			seen[at] = true
 			m := chat.Mapping[at].Message
 			if m == nil || m.Author.Role != "user" && m.Author.Role != "assistant" || !strings.HasSuffix(m.Content.Type, "text") {
@@ -148,9 +166,9 @@ func fromChatGPT(data []byte, _ string) (out []brought, err error) {
 					said = append(said, s)
 				}
 			}
-			if len(said) > 0 {
+			if id := cmp.Or(m.ID, b.conversation+"-"+at); len(said) > 0 {
 				b.messages = append(b.messages, backends.Message{
-					ID: m.ID, Turn: m.ID, Time: seconds(m.Created),
+					ID: id, Turn: id, Time: seconds(m.Created),
 					Message: &schema.Message{Role: schema.RoleType(m.Author.Role), Content: strings.Join(said, "\n")},
 				})
 			}
@@ -172,6 +190,7 @@ func seconds(s float64) time.Time {
 
 var (
 	heading = regexp.MustCompile(`^#{1,6}\s+(.*?)\s*#*$`)
+	noText  = regexp.MustCompile(`^\s*(?:[-*_](?:\s*[-*_]){2,}|<!--.*-->|\|[\s:|-]*)\s*$`) // a line across the page, a comment, the head of a table
 	bullet  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(.*)$`)
 )
 
@@ -205,6 +224,8 @@ func fromMarkdown(data []byte, _ string) (out []brought, err error) {
 		h, item := heading.FindStringSubmatch(line), bullet.FindStringSubmatch(line)
 		switch {
 		case code:
+		case noText.MatchString(line):
+			end()
 		case h != nil:
 			end()
 			under = h[1] + ": "
@@ -213,6 +234,9 @@ func fromMarkdown(data []byte, _ string) (out []brought, err error) {
 			fact = []string{item[1]}
 		case strings.TrimSpace(line) == "":
 			end()
+		case strings.HasPrefix(strings.TrimSpace(line), "|"): // a row of a table is a fact
+			end()
+			fact = []string{strings.Trim(line, " \t|")}
 		default:
 			fact = append(fact, strings.TrimSpace(line))
 		}
@@ -236,10 +260,16 @@ func fromMem0(data []byte, user string) (out []brought, err error) {
 	} else {
 		err = json.Unmarshal(data, &in)
 	}
+	others := map[string]bool{}
 	for _, m := range append(in.Results, in.Memories...) {
-		if said := strings.TrimSpace(m.Memory + m.Content); said != "" && (m.User == "" || m.User == user) {
+		if m.User != "" && m.User != user {
+			others[m.User] = true
+		} else if said := strings.TrimSpace(m.Memory + m.Content); said != "" {
 			out = append(out, brought{fact: said, time: plain.Time(m.Created, time.UTC)})
 		}
+	}
+	if err == nil && len(out) == 0 && len(others) > 0 {
+		err = fmt.Errorf("it holds nothing of %s, but of %s: name one by -user", user, plain.Line(strings.Join(slices.Sorted(maps.Keys(others)), ", "), 200))
 	}
 	return out, err
 }

@@ -28,8 +28,12 @@ var foreign = map[string]string{
 		"n2":{"parent":"n1","message":{"id":"m2","author":{"role":"user"},"create_time":1772442000.5,"content":{"content_type":"text","parts":["My dog is called Rex."]}}},
 		"n3":{"parent":"n2","message":{"id":"m3","author":{"role":"assistant"},"create_time":1772442001,"content":{"content_type":"text","parts":["An answer that was thrown away."]}}},
 		"n4":{"parent":"n2","message":{"id":"m4","author":{"role":"tool"},"content":{"content_type":"execution_output","parts":["42"]}}},
-		"n5":{"parent":"n4","message":{"id":"m5","author":{"role":"user"},"create_time":null,"content":{"content_type":"multimodal_text","parts":[{"asset_pointer":"file-1"},"He is two years old."]}}}}}]`,
-	"markdown": "---\nname: notes\n---\n# Home\n\n- I live in Hangzhou,\n  near the lake.\n- [x] Rent is due on the 5th\n\n## 工作\n1. 我在一家银行上班\n\nI never eat peanuts.\n```sh\nrm -rf /\n```\n",
+		"n5":{"parent":"n4","message":{"id":"m5","author":{"role":"user"},"create_time":null,"content":{"content_type":"multimodal_text","parts":[{"asset_pointer":"file-1"},"He is two years old."]}}}}},
+		{"create_time":1772442002,"mapping":{
+		"n1":{"children":["n2"],"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["Mine is called Max."]}}},
+		"n2":{"parent":"n1","children":[],"message":{"author":{"role":"assistant"},"content":{"content_type":"text","parts":["A fine name."]}}}}},
+		{"create_time":1772442003,"mapping":{"n1":{"children":[],"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["Its colour is brown."]}}}}}]`,
+	"markdown": "---\nname: notes\n---\n# Home\n\n- I live in Hangzhou,\n  near the lake.\n- [x] Rent is due on the 5th\n\n## 工作\n1. 我在一家银行上班\n\nI never eat peanuts.\n***\n<!-- mine -->\n| cat | Tom |\n|---|:-:|\n| dog | Rex |\n```sh\nrm -rf /\n```\n",
 	"mem0":     `{"results":[{"id":"1","memory":"Loves hiking","user_id":"ann","created_at":"2026-01-02T03:04:05-08:00"},{"id":"2","memory":"Is Bob","user_id":"bob"}]}`,
 }
 
@@ -49,8 +53,8 @@ func texts(t *testing.T, db string) (out []string) {
 func TestBringingWhatOneHas(t *testing.T) {
 	for from, want := range map[string][]string{
 		"mcp":      {"Ann Lee works at Acme", "Ann Lee: Allergic to peanuts", "Ann Lee: 喜欢喝龙井茶", "Lives in Hangzhou since March"},
-		"chatgpt":  {"He is two years old.", "My dog is called Rex."},
-		"markdown": {"Home: I live in Hangzhou, near the lake.", "Home: Rent is due on the 5th", "工作: I never eat peanuts.", "工作: 我在一家银行上班"},
+		"chatgpt":  {"A fine name.", "He is two years old.", "Its colour is brown.", "Mine is called Max.", "My dog is called Rex."},
+		"markdown": {"Home: I live in Hangzhou, near the lake.", "Home: Rent is due on the 5th", "工作: I never eat peanuts.", "工作: cat | Tom", "工作: dog | Rex", "工作: 我在一家银行上班"},
 		"mem0":     {"Loves hiking"},
 	} {
 		t.Run(from, func(t *testing.T) {
@@ -83,7 +87,7 @@ func TestBringRefusesWhatItCannotRead(t *testing.T) {
 		{"mcp", "not json", "line 1: ", 1},
 		{"mcp", `{"type":"node"}`, `type "node" is neither entity nor relation`, 1},
 		{"chatgpt", `{"id":1}`, "cannot unmarshal object", 1},
-		{"mem0", foreign["mem0"], "it holds nothing of", 1},
+		{"mem0", foreign["mem0"], "it holds nothing of carl, but of ann, bob: name one by -user", 1},
 		{"markdown", "", "it holds nothing of", 1},
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(c.content), 0o600))
