@@ -172,7 +172,7 @@ type client struct {
 
 func newClient(c *Config) (*client, error) {
 	if c == nil || strings.TrimSpace(c.Model) == "" {
-		return nil, fmt.Errorf("openai: %w: a config with a Model is required", backends.ErrInvalid)
+		return nil, fmt.Errorf("openai: %w: a config with a Model is required, and FromEnv gives none without OPENAI_API_KEY", backends.ErrInvalid)
 	}
 	out := &client{quotes: c.ErrorText, key: strings.TrimSpace(c.APIKey), timeout: cmp.Or(c.Timeout, defaultTimeout), chosen: c.Timeout != 0}
 	config := api.DefaultConfig(out.key)

@@ -103,7 +103,7 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	}
 	defer func() { err = errors.Join(err, x.Close(ctx)) }()
 	if err = c.run(ctx, x); err == nil && x.whose != nil && !x.printed {
-		fmt.Fprintf(x.err, "nothing was found of %s: einomem list shows whom the store knows\n", where(*x.whose))
+		fmt.Fprintf(x.err, "there is nothing to show of %s: einomem list shows whom the store knows\n", where(*x.whose))
 	}
 	return err
 }

@@ -181,6 +181,9 @@ const newFile = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 // a new file.
 func (c *call) file(argument, mode int, use func(*os.File) (any, error)) error {
 	f, err := os.OpenFile(c.Args().Get(argument), mode, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%w: name a new one", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -276,6 +276,9 @@ func group(name, about string, below []command) *cli.Command {
 	}
 	g := &cli.Command{Name: name, Usage: about, HideHelpCommand: true, OnUsageError: wrong}
 	g.Action = func(_ context.Context, line *cli.Command) error {
+		if line.NArg() == 0 {
+			return usage("%s alone is no command: see %[1]s -help", line.FullName())
+		}
 		return usage("%q is no command: see %s -help", line.Args().First(), line.FullName())
 	}
 	for _, c := range below {

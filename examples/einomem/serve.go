@@ -73,6 +73,9 @@ func serve(ctx context.Context, c *call) error {
 
 // serveMCP serves MCP on standard input and output, for a person or a workspace.
 func serveMCP(ctx context.Context, c *call) error {
+	if c.scope.UserID == "" && c.scope.AgentID == "" && c.scope.Workspace == "" {
+		return usage("mcp: name whose memory it is by -user or -workspace")
+	}
 	c.scope.SessionID = c.String("session")
 	return c.serve(ctx, c.scope, func(s *service) error { return s.mcp.Run(ctx, &sdk.StdioTransport{}) })
 }
@@ -96,7 +99,7 @@ func health(ctx context.Context, c *call) error {
 	}
 	answer, err := client.Do(r)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: einomem serve starts a server, and -listen says where it is", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
@@ -254,7 +257,7 @@ func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 func (s *service) serve(ctx context.Context, c *call) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: -listen names another address", err)
 	}
 	listener = netutil.LimitListener(listener, s.cfg.Limits.Connections)
 	// Imports and answers of models may take long; silent clients may not.
