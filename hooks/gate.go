@@ -13,20 +13,9 @@ import (
 )
 
 // gate returns the hits for the note of a request: all of them if the request asks memory, else
-// nil. It decides by the best score, which has to reach Config.Threshold for a personal request and
-// for one with a name that a hit has. Another one has to reach twice as much. Where speakers have
-// names, a request that names strangers alone has to reach twice as much again. Experience and
-// documents are for every request.
+// nil. The best score has to reach the bar. Experience and documents are for every request.
 func (h *Hooks) gate(request string, hits []backends.Hit) []backends.Hit {
-	names, least := speech.Names(request), h.cfg.Threshold
-	if len(names) == 0 || !mention(hits, names) {
-		if !speech.Personal(request) {
-			least *= 2
-		}
-		if len(names) > 0 && slices.ContainsFunc(hits, func(hit backends.Hit) bool { return backends.SpeakerName(hit.Origin.Speaker) != "" }) {
-			least *= 2
-		}
-	}
+	least := h.bar(request, hits)
 	if reach(hits, least) {
 		return hits
 	}
@@ -37,6 +26,22 @@ func (h *Hooks) gate(request string, hits []backends.Hit) []backends.Hit {
 		return hits
 	}
 	return nil
+}
+
+// bar returns the score that the best hit has to reach: Config.Threshold for a personal request and
+// for one with a name that a hit has. Another one has to reach twice as much. Where speakers have
+// names, a request that names strangers alone has to reach twice as much again.
+func (h *Hooks) bar(request string, hits []backends.Hit) float64 {
+	names, least := speech.Names(request), h.cfg.Threshold
+	if len(names) == 0 || !mention(hits, names) {
+		if !speech.Personal(request) {
+			least *= 2
+		}
+		if len(names) > 0 && slices.ContainsFunc(hits, func(hit backends.Hit) bool { return backends.SpeakerName(hit.Origin.Speaker) != "" }) {
+			least *= 2
+		}
+	}
+	return least
 }
 
 // mention reports whether a hit has one of some names, in its text or as its speaker.

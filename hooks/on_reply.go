@@ -103,19 +103,7 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 	defer cancel()
 	shown, before := t.visible(), t.before() // a search that is given up goes on, while t changes
 	resp, err := work.Await(within, "backend", func() (*backends.SearchResponse, error) {
-		q := &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), Brief: h.cfg.WholeTokens, Context: before}
-		if speech.Classify(query) != speech.Filler {
-			resp, err := h.lookUp(within, q, shown)
-			if err == nil && !resp.Whole {
-				resp.Hits = h.gate(query, resp.Hits)
-			}
-			return resp, err
-		}
-		q.Brief, q.TopK = -1, 1 // a greeting asks for nothing
-		resp, err := h.lookUp(within, q, shown)
-		if resp != nil {
-			resp.Hits = nil
-		}
+		resp, _, err := h.answer(within, s, query, before, shown)
 		return resp, err
 	})
 	switch {
@@ -136,6 +124,26 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 		h.cfg.OnNote(ctx, n)
 	}
 	return h.message(n)
+}
+
+// answer returns the memories for the note of a request, and the bar that they had to reach. A
+// greeting asks for nothing.
+func (h *Hooks) answer(ctx context.Context, s backends.Scope, query string, before []string, shown visible) (resp *backends.SearchResponse, least float64, err error) {
+	q := &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), Brief: h.cfg.WholeTokens, Context: before}
+	greets := speech.Classify(query) == speech.Filler
+	if greets {
+		q.Brief, q.TopK = -1, 1
+	}
+	resp, err = h.lookUp(ctx, q, shown)
+	switch {
+	case resp == nil || err != nil:
+	case greets:
+		resp.Hits = nil
+	case !resp.Whole:
+		least = h.bar(query, resp.Hits)
+		resp.Hits = h.gate(query, resp.Hits)
+	}
+	return resp, least, err
 }
 
 // Search searches the backend as the search for a note does. It covers messages that wait to be

@@ -56,7 +56,7 @@ var plans = func() map[string]plan {
 		"GET /entities": says, "GET /v1/entities/": says, "GET /api/v1/people": {variants: []object{{}, {"limit": 1}, {"part": "n", "kind": "user"}, {"part": "lab", "limit": 1}, {"count": true}}}, "GET /api/v1/entities": says, "GET /api/v1/tools": says,
 		"GET /api/v1/blocks": shows, "GET /api/v1/export": shows, "GET /api/v1/jobs/{id}": shows, "GET /api/v1/messages": shows, "GET /api/v1/notes": shows,
 		"GET /api/v1/sessions": shows, "GET /api/v1/memories/{id}": shows, "GET /api/v1/memories/{id}/history": shows,
-		"POST /api/v1/search": {shows: true, variants: []object{{"filter": "or"}, {}}}, "POST /api/v1/list": {shows: true, variants: []object{{"filter": "or"}, {}}},
+		"POST /api/v1/preview": shows, "POST /api/v1/search": {shows: true, variants: []object{{"filter": "or"}, {}}}, "POST /api/v1/list": {shows: true, variants: []object{{"filter": "or"}, {}}},
 		"POST /api/v1/add": {with: object{"context": nil, "documents": nil}, variants: []object{{}, {"kind": "task"}}}, "PATCH /api/v1/memories/{id}": changes, "POST /api/v1/retry": changes,
 		"POST /api/v1/blocks":          {shows: true, variants: []object{{"name": "person", "append": "INTRUDER", "text": nil}, {"name": "persona", "append": "INTRUDER", "text": nil}, {"name": "team", "text": "INTRUDER"}, {"name": "team", "append": "INTRUDER", "text": nil}}},
 		"DELETE /api/v1/memories/{id}": one, "POST /api/v1/delete": {order: 3, variants: []object{{"filter": "or"}}}, "POST /api/v1/forget": {order: 3, variants: []object{{"part": object{"session": "s1"}}, {"part": nil}}},

@@ -14,6 +14,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/backends/working/window"
+	"github.com/einomem/einomem/hooks"
 )
 
 // Memory is the memory to serve: a middleware.MemoryMiddleware is one.
@@ -21,6 +22,7 @@ type Memory interface {
 	Backend() backends.Backend
 	Window() backends.Window  // a *window.Window, for sessions and archives; nil turns them off
 	Working() *working.Memory // the log of turns; nil turns it off
+	Preview(ctx context.Context, s backends.Scope, message string) (*hooks.Preview, error)
 	Rollback(ctx context.Context, r *backends.RollbackRequest) (*backends.RollbackReport, error)
 	Forget(ctx context.Context, s backends.Scope) (*backends.Receipt, error)
 	ForgetPart(ctx context.Context, s backends.Scope, part *backends.Part) (*backends.Receipt, error)

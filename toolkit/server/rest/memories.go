@@ -5,6 +5,7 @@ package rest
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
@@ -54,6 +55,22 @@ func addResponseOf(r *backends.AddResponse) *addResponse {
 	return out
 }
 
+type previewRequest struct {
+	Scope backends.Scope `json:"scope"`
+	Query string         `json:"query" jsonschema:"the message"`
+}
+
+// previewResponse is the note for a message, and what the search found beside it.
+type previewResponse struct {
+	Text   string         `json:"text"`
+	Hits   []backends.Hit `json:"hits"` // of the text
+	Left   []backends.Hit `json:"left"` // the best of what was left out
+	Whole  bool           `json:"whole"`
+	Least  float64        `json:"least"`
+	Tokens int            `json:"tokens"`
+	Room   int            `json:"room"`
+}
+
 type countResponse struct {
 	Count int `json:"count"`
 }
@@ -62,6 +79,7 @@ type countResponse struct {
 func (h *Handler) memoryRoutes() {
 	read, write, long := traits{}, traits{mode: access.Write}, traits{mode: access.Write, long: true}
 	scoped(h, "POST search", "Memories that answer a query, best first.", read, (*call).search)
+	scoped(h, "POST preview", "The note that a message would get now, and what was left out.", read, (*call).preview)
 	scoped(h, "POST add", "Learn from messages.", long, func(c *call, in *backends.AddRequest) (*addResponse, error) {
 		out, err := c.Backend().Add(c, in)
 		if err != nil {
@@ -130,6 +148,21 @@ func (c *call) search(in *backends.SearchRequest) (*searchResponse, error) {
 		_, _, out.Degraded = statusOf(found.Degraded)
 	}
 	return out, nil
+}
+
+func (c *call) preview(in *previewRequest) (*previewResponse, error) {
+	p, err := c.Preview(c, in.Scope, in.Query)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.search(&backends.SearchRequest{Scope: in.Scope, Query: in.Query, TopK: 20})
+	if err != nil {
+		return nil, err
+	}
+	left := slices.DeleteFunc(found.Hits, func(h backends.Hit) bool {
+		return slices.ContainsFunc(p.Hits, func(shown backends.Hit) bool { return shown.ID == h.ID && shown.Text == h.Text })
+	})
+	return &previewResponse{p.Text, orEmpty(p.Hits), left, p.Whole, p.Least, p.Tokens, p.Room}, nil
 }
 
 func (c *call) export(in *scopeQuery) (any, error) {

@@ -9,13 +9,14 @@ import { locale, switchLanguage, t } from './i18n.js';
 import { memories } from './memories.js';
 import { onlyPerson, overview, side } from './people.js';
 import { blocks, health, notes, scopeOf, sessions, tools } from './sections.js';
+import { tryMessage } from './try.js';
 
-const views = { memories, sessions, notes, blocks, tools, health };
+const views = { memories, try: tryMessage, sessions, notes, blocks, tools, health };
 let me, namespace, shown, openItem; // shown: the place on the page; openItem: opens an item there
 
 // sectionsOf are the sections that the server offers for a kind of person.
-const sectionsOf = (kind) => ['memories', ...(kind === 'workspace' ? ['tools'] : ['sessions', 'notes']), 'blocks']
-  .filter((s) => s === 'memories' || me.features.includes(s));
+const sectionsOf = (kind) => ['memories', ...(kind === 'workspace' ? ['tools'] : ['try', 'sessions', 'notes']), 'blocks']
+  .filter((s) => s === 'memories' || s === 'try' || me.features.includes(s));
 
 const address = (...parts) => '#/' + parts.map(encodeURIComponent).join('/');
 const placeOf = (section, { kind, namespace, id }, ...item) => address(section, kind, namespace, id, ...item);

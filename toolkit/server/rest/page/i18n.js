@@ -48,9 +48,9 @@ const texts = {
 
   // Sections.
   memories: ['Memories', '记忆'],
-  sessions: ['Sessions', '会话'],
-  notes: ['Notes', '便笺'],
-  blocks: ['Core blocks', '核心块'],
+  sessions: ['Conversations', '会话'],
+  notes: ['Last replies', '最近的回复'],
+  blocks: ['Always shown', '始终显示'],
   tools: ['Tools', '工具'],
   health: ['Learning', '学习状态'],
 
@@ -92,7 +92,7 @@ const texts = {
   why: ['Why it was found', '为何被找到'],
   lexical: ['words', '词语'],
   vector: ['meaning', '语义'],
-  rerank: ['rerank', '重排'],
+  rerank: ['judged by a model', '模型评分'],
   s_speaker: ['speaker', '说话者'],
   s_asks: ['is a question', '是提问'],
   s_assistant: ['long answer', '长回答'],
@@ -164,8 +164,8 @@ const texts = {
 
   // Sessions.
   messages: ['Messages', '消息'],
-  session: ['Session', '会话'],
-  untitled: ['Session {id}', '会话 {id}'],
+  session: ['Conversation', '会话'],
+  untitled: ['Conversation {id}', '会话 {id}'],
   summary: ['Summary', '摘要'],
   summaryWhy: ['The model reads this instead of the messages that left its window.', '模型读到的是这段摘要，而不是已离开窗口的消息。'],
   left: ['Left the window', '已离开窗口'],
@@ -178,6 +178,23 @@ const texts = {
   retried: ['Retried.', '已重试。'],
   system: ['System', '系统'],
   assistant: ['Assistant', '助手'],
+
+  // Trying a message.
+  try: ['Try a message', '试一条消息'],
+  message: ['Message', '消息'],
+  tryHint: ['What the person would say to the agent', '此人会对智能体说的话'],
+  tryWhy: ['What would the agent read of memory, if this message came now? Nothing is stored.', '如果现在收到这条消息，智能体会读到哪些记忆？不会保存任何内容。'],
+  tryNow: ['Try', '试一试'],
+  wouldRead: ['What the agent would read', '智能体会读到'],
+  tokens: ['About {n} of at most {of} tokens', '约 {n} 个词元，最多 {of} 个'],
+  whyEach: ['Why each line is there', '每一行为何在此'],
+  becauseStanding: ['always applies', '始终适用'],
+  becauseAnswers: ['answers the message', '与消息相关'],
+  becauseAll: ['all fits, so it is shown', '全部放得下，因此显示'],
+  leftOut: ['What was left out', '未显示的记忆'],
+  tooLow: ['{by} too low: it scores {s}, and this message asks for {least}', '差 {by}：得分 {s}，此消息要求 {least}'],
+  noRoom: ['no room was left, or it adds nothing', '放不下，或没有新内容'],
+  leftOther: ['delicate, a question, or already said', '敏感、是提问，或已说过'],
 
   // Notes and core blocks.
   notesWhy: ['What the last replies were shown of memory, and why.', '最近的回复看到了哪些记忆，以及原因。'],
@@ -195,13 +212,13 @@ const texts = {
   // Learning.
   healthWhy: ['How learning goes in all sessions of this server.', '此服务器所有会话的学习情况。'],
   healthy: ['All that was said was learnt from.', '所有对话都已学习完毕。'],
-  backlog: ['Messages in the backlog', '待学习的消息'],
-  inSessions: ['Sessions with a backlog', '有待学习内容的会话'],
+  backlog: ['Messages waiting', '待学习的消息'],
+  inSessions: ['Conversations with such messages', '有待学习内容的会话'],
   oldest: ['Oldest of them', '其中最早的'],
-  queued: ['Turns not logged yet', '尚未记录的轮次'],
-  failing: ['Sessions that fail and are repeated', '失败并重试中的会话'],
+  queued: ['Not written down yet', '尚未记录'],
+  failing: ['Conversations that failed and are tried again', '失败并重试中的会话'],
   failingSince: ['Failing since', '失败始于'],
-  parked: ['Ranges given up', '已放弃的片段'],
+  parked: ['Given up after several tries', '多次尝试后放弃'],
   lastError: ['Last error', '最近的错误'],
 
   // Errors, by their codes.

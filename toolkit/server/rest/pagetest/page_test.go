@@ -206,6 +206,29 @@ func TestTenThousandMemoriesScroll(t *testing.T) {
 	b.reads(".rows > li:nth-child(500)", "Bought book 9500.")
 }
 
+func TestAMessageIsTried(t *testing.T) {
+	w, b := opened(t)
+	for i := range 30 { // else all is shown, whatever is asked
+		w.add(ann, backends.KindFact, days(-i), "", fmt.Sprintf("Bought volume %d of an encyclopedia of the sea for the shop in Porto.", i))
+	}
+	must(w.manager().Update(w.ctx, &backends.UpdateRequest{Scope: ann, ID: w.add(ann, backends.KindFact, noon, "", "Speaks Portuguese."), Standing: ptr(true)}))
+	before := len(must(w.mem.Backend().Search(w.ctx, &backends.SearchRequest{Scope: ann, Query: "x", TopK: 100})).Hits)
+	b.click("[data-tab=try]")
+	b.enter("#message", "Which pillows should my hotel have, foam or feathers?"+kb.Enter)
+	b.reads("#note-text", allergy)
+	b.reads("#shown .rows", "answers the message")
+	b.reads("#shown .rows", "always applies")
+	b.has("#shown [data-bar=lexical]")
+	b.shot("try")
+	b.enter("#message", "Explain quantum chromodynamics with an encyclopedia"+kb.Enter)
+	b.reads("#left .why", "too low: it scores")
+	b.shot("try-low")
+	b.click("#left .item")
+	b.has("#panel .large")
+	b.run(chromedp.Navigate("about:blank"))
+	require.Len(t, must(w.mem.Backend().Search(w.ctx, &backends.SearchRequest{Scope: ann, Query: "x", TopK: 100})).Hits, before)
+}
+
 func TestPin(t *testing.T) {
 	_, b := opened(t)
 	b.openItem(allergy)
@@ -526,7 +549,7 @@ func TestSectionsThatTheServerDoesNotOfferAreHidden(t *testing.T) {
 	b.shows("No people are listed.")
 	b.enter("#open-id", "ann"+kb.Enter)
 	b.shows("7 found")
-	require.Equal(t, []string{"memories", "blocks"}, eval[[]string](b, `[...document.querySelectorAll('[data-tab]')].map(e => e.dataset.tab)`))
+	require.Equal(t, []string{"memories", "try", "blocks"}, eval[[]string](b, `[...document.querySelectorAll('[data-tab]')].map(e => e.dataset.tab)`))
 	b.open(w.url + "/memory/#/memories/user/default/ann") // a handler may be anywhere
 	b.openItem("Lives in Braga")
 	b.shows("It was learnt in session lisbon, which this server does not show.")
