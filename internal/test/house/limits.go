@@ -15,11 +15,11 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51347, 36_000},
-	{"lines linked by middleware", 13750, 14_500},
-	{"lines linked by the README's program", 27145, 21_500},
+	{"product lines", 51405, 36_000},
+	{"lines linked by middleware", 13777, 14_500},
+	{"lines linked by the README's program", 27172, 21_500},
 	{"public packages", 28, 25},
-	{"exported names", 875, 620},
+	{"exported names", 877, 620},
 	{"public packages of nested modules", 8, 8},
 	{"exported names of nested modules", 120, 106},
 	{"settings", 311, 200},
