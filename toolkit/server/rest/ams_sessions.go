@@ -70,8 +70,8 @@ type amsLog struct {
 }
 
 // amsSessions are the endpoints of the log of a session. A put replaces the session. Messages that
-// it leaves out are erased, unless they came after its last_accessed: another client wrote them, and
-// this one has yet to see them. A message that is erased before it was learnt from is never learnt
+// it leaves out are erased, unless they came after the client read the session, as its tokens tell:
+// another client wrote them, and this one has yet to see them. A message that is erased before it was learnt from is never learnt
 // from. System messages are left out. Memories of a session are stored as long-term ones, and stay
 // there.
 func (h *Handler) amsSessions() {
@@ -161,7 +161,9 @@ func (c *call) amsLog(in *amsSession, m access.Mode) (*amsLog, error) {
 	if err != nil && !errors.Is(err, backends.ErrNotFound) {
 		return nil, err
 	}
-	log.messagesResponse, log.all = *found, found.Messages
+	log.messagesResponse = *found
+	// What others append between the two reads is for the next call: the tokens are without it.
+	log.all = slices.DeleteFunc(found.Messages, func(e store.Entry) bool { return e.Seq > found.Session.Messages })
 	log.Messages = slices.DeleteFunc(slices.Clone(log.all), func(e store.Entry) bool { return einox.Text(e.Message.Message) == "" })
 	place := map[string]int{} // in the client's order; what it has yet to see follows
 	for i, id := range log.kept.Order {
@@ -208,7 +210,7 @@ func (c *call) amsAnswer(l *amsLog) (object, error) {
 	}
 	return object{
 		"session_id": l.scope.SessionID, "user_id": orNull(l.scope.UserID), "namespace": l.scope.Namespace,
-		"messages": messages, "memories": memories, "data": l.kept.Data, "context": orNull(l.context()), "tokens": l.Session.Tokens,
+		"messages": messages, "memories": memories, "data": l.kept.Data, "context": orNull(l.context()), "tokens": max(l.Session.Tokens, amsEmpty),
 		"created_at": l.Session.Created, "updated_at": l.Session.Updated, "last_accessed": l.Session.Updated, "ttl_seconds": ttl,
 		"long_term_memory_strategy":     object{"strategy": "discrete", "config": object{}},
 		"context_percentage_total_used": nil, "context_percentage_until_summarization": nil,
@@ -363,9 +365,13 @@ func (at amsIndex) take(id string, m *schema.Message) *store.Entry {
 	return e
 }
 
+// amsEmpty is the number of tokens of a session without messages, so that a client that read it
+// differs from one that did not. Any message has more.
+const amsEmpty = 1
+
 // seen returns the entries that a client knew when the session had so many tokens; 0: all.
 func (l *amsLog) seen(tokens int64) []store.Entry {
-	after := l.Session.Tokens
+	after := max(l.Session.Tokens, amsEmpty)
 	for n := len(l.all); ; n-- {
 		if n == 0 || tokens == 0 || after <= tokens {
 			return l.all[:n]
