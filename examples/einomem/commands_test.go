@@ -300,7 +300,7 @@ func TestWrongCommandLines(t *testing.T) {
 	on(t, func(t *testing.T, db string) {
 		for args, says := range map[string]string{
 			"": "is no command", "frobnicate": `"frobnicate" is no command`, "help frob": "frob", "frob -help": "frob", "library": "einomem library alone is no command", "mcp": "mcp: name whose memory it is by -user or -workspace", "library frob": `"frob" is no command`,
-			"list -nonsense": "-nonsense", "show -user ann": "0 arguments: use einomem show ID", "import": "use einomem import FILE", "show a b -user ann": "2 arguments", "stats x": "1 arguments",
+			"list -nonsense": "-nonsense", "show -user ann": "0 arguments: use einomem show ID", "import": "use einomem import FILE", "show a b -user ann": "2 arguments", "stats x": "1 arguments: use einomem stats, and see",
 			"list -user a*b": "'*'", "list -user ann -agent b": "-workspace\n", "show a": "name one by", "list -sessions": "name one by", "import f -user ann": "about nobody",
 			"forget -user ann -from yesterday": "yesterday",
 			"search -user ann -limit x q":      "-limit",

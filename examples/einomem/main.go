@@ -285,7 +285,7 @@ func group(name, about string, below []command) *cli.Command {
 		action := func(ctx context.Context, line *cli.Command) error {
 			want := len(strings.Fields(c.args))
 			if n := line.NArg(); n > want || n < want-strings.Count(c.args, "[") {
-				return usage("%d arguments: use %s %s, and see %[2]s -help", n, line.FullName(), c.args)
+				return usage("%d arguments: use %s, and see %s -help", n, strings.TrimSpace(line.FullName()+" "+c.args), line.FullName())
 			}
 			return c.carryOut(ctx, &call{Command: line})
 		}
