@@ -65,7 +65,7 @@ func calls(t *testing.T, code int, db string, args ...string) string {
 	got := run(t.Context(), append([]string{"-store", db}, args...), &out, &errout)
 	require.Equal(t, code, got, "%v: %s%s", args, out.String(), errout.String())
 	if code == 0 {
-		require.Regexp(t, `^(nothing was (found|changed).*\n)?$`, errout.String(), "and no progress where there is no terminal")
+		require.Regexp(t, `^((there is nothing to show|nothing was changed).*\n)?$`, errout.String(), "and no progress where there is no terminal")
 		return out.String()
 	}
 	return out.String() + errout.String()
