@@ -105,8 +105,8 @@ func TestEinosFilesystemIsManyUserDurableAndErasable(t *testing.T) {
 	_, err = h.mem.Forget(t.Context(), middleware.Scope{UserID: "ann"})
 	require.NoError(t, err)
 	require.NotContains(t, h.bytes(), "Quetzalcoatlusann")
-	gone(t, in("ann", "friday"), h.disk, "/plans/garden.md")
-	require.Contains(t, read(t, in("bob", "friday"), h.disk, "/plans/garden.md"), "Quetzalcoatlusbob")
+	gone(in("ann", "friday"), t, h.disk, "/plans/garden.md")
+	require.Contains(t, read(in("bob", "friday"), t, h.disk, "/plans/garden.md"), "Quetzalcoatlusbob")
 }
 
 // spoken are the lines that are no calls.
@@ -123,7 +123,7 @@ func spoken(lines []string) (out []string) {
 func TestEinosSkillsAreOfEachPerson(t *testing.T) {
 	h := newHouse(t)
 	for user, does := range map[string]string{"ann": "sail", "bob": "bake"} {
-		write(t, in(user, "s"), h.disk, "/skills/"+does+"/SKILL.md", "---\nname: "+does+"\ndescription: how to "+does+"\n---\n"+user+" does it so")
+		write(in(user, "s"), t, h.disk, "/skills/"+does+"/SKILL.md", "---\nname: "+does+"\ndescription: how to "+does+"\n---\n"+user+" does it so")
 	}
 	found, err := skill.NewBackendFromFilesystem(t.Context(), &skill.BackendFromFilesystemConfig{Backend: h.disk, BaseDir: "/skills"})
 	require.NoError(t, err)
@@ -151,12 +151,12 @@ func TestEinosReductionKeepsResultsInTheirSession(t *testing.T) {
 	out := h.ask(in("ann", "s1"), testkit.New(testkit.Call("c7", "fetch", `{"q":"x"}`), testkit.Text("done")), eino, fetch)
 	require.Less(t, len(strings.Join(out, "\n")), 10_000)
 	require.Contains(t, strings.Join(out, "\n"), "/tmp/trunc/c7")
-	require.Equal(t, long, read(t, in("ann", "s1"), h.disk.PerSession(), "/tmp/trunc/c7"))
-	gone(t, in("ann", "s2"), h.disk.PerSession(), "/tmp/trunc/c7")
+	require.Equal(t, long, read(in("ann", "s1"), t, h.disk.PerSession(), "/tmp/trunc/c7"))
+	gone(in("ann", "s2"), t, h.disk.PerSession(), "/tmp/trunc/c7")
 
 	session := "s1"
 	_, err = h.mem.ForgetPart(t.Context(), middleware.Scope{UserID: "ann", SessionID: "s1"}, &backends.Part{Session: &session})
 	require.NoError(t, err)
-	gone(t, in("ann", "s1"), h.disk.PerSession(), "/tmp/trunc/c7")
+	gone(in("ann", "s1"), t, h.disk.PerSession(), "/tmp/trunc/c7")
 	require.NotContains(t, h.bytes(), "Quetzalcoatlus")
 }

@@ -44,18 +44,18 @@ func on(t testing.TB, db store.Records) *folder.Folder {
 	return f
 }
 
-func write(t require.TestingT, ctx context.Context, f filesystem.Backend, at, text string) {
+func write(ctx context.Context, t require.TestingT, f filesystem.Backend, at, text string) {
 	require.NoError(t, f.Write(ctx, &filesystem.WriteRequest{FilePath: at, Content: text}))
 }
 
-func read(t require.TestingT, ctx context.Context, f filesystem.Backend, at string) string {
+func read(ctx context.Context, t require.TestingT, f filesystem.Backend, at string) string {
 	content, err := f.Read(ctx, &filesystem.ReadRequest{FilePath: at})
 	require.NoError(t, err)
 	return content.Content
 }
 
 // gone requires that a file is not there.
-func gone(t require.TestingT, ctx context.Context, f filesystem.Backend, at string) {
+func gone(ctx context.Context, t require.TestingT, f filesystem.Backend, at string) {
 	_, err := f.Read(ctx, &filesystem.ReadRequest{FilePath: at})
 	require.ErrorIs(t, err, os.ErrNotExist, "as agentsmd wants it")
 	require.ErrorIs(t, err, backends.ErrNotFound)
@@ -146,9 +146,9 @@ func TestTimesAreThoseOfTheStore(t *testing.T) {
 	testkit.EachStore(t, func(t *testing.T, db store.Store, clock *testkit.Clock) {
 		f, ctx := on(t, db), as("ann", "")
 		start := clock.Now()
-		write(t, ctx, f, "/d/old.md", "1")
+		write(ctx, t, f, "/d/old.md", "1")
 		later := clock.Advance(1000 * 1000 * 1000)
-		write(t, ctx, f, "/d/new.md", "2")
+		write(ctx, t, f, "/d/new.md", "2")
 		infos, err := f.LsInfo(ctx, &filesystem.LsInfoRequest{Path: "/d"})
 		require.NoError(t, err)
 		require.Equal(t, []filesystem.FileInfo{
@@ -163,25 +163,25 @@ func TestTimesAreThoseOfTheStore(t *testing.T) {
 func TestEachScopeHasItsOwnTree(t *testing.T) {
 	f := on(t, testkit.SQLite(t))
 	ann, bob := as("ann", "s1"), as("bob", "s1")
-	write(t, ann, f, "/notes.md", "of ann")
-	gone(t, bob, f, "/notes.md")
-	require.Equal(t, "of ann", read(t, as("ann", "s2"), f, "notes.md"))
+	write(ann, t, f, "/notes.md", "of ann")
+	gone(bob, t, f, "/notes.md")
+	require.Equal(t, "of ann", read(as("ann", "s2"), t, f, "notes.md"))
 	for _, at := range []string{"/../notes.md", "/../../memories/notes.md", "/sessions/../../memories/x"} {
-		gone(t, bob, f, at)
+		gone(bob, t, f, at)
 	}
 	found, err := f.GrepRaw(bob, &filesystem.GrepRequest{Pattern: "."})
 	require.NoError(t, err)
 	require.Empty(t, found)
 
 	sessions := f.PerSession()
-	write(t, as("ann", "s1"), sessions, "/tmp/result", "of s1")
-	require.Equal(t, "of s1", read(t, as("ann", "s1"), sessions, "/tmp/result"))
+	write(as("ann", "s1"), t, sessions, "/tmp/result", "of s1")
+	require.Equal(t, "of s1", read(as("ann", "s1"), t, sessions, "/tmp/result"))
 	for _, session := range []string{"s2", "s1/tmp", "../s1", "."} {
-		gone(t, as("ann", session), sessions, "/tmp/result")
-		gone(t, as("ann", session), sessions, "/result")
-		gone(t, as("ann", session), sessions, "/notes.md")
+		gone(as("ann", session), t, sessions, "/tmp/result")
+		gone(as("ann", session), t, sessions, "/result")
+		gone(as("ann", session), t, sessions, "/notes.md")
 	}
-	gone(t, as("bob", "s1"), sessions, "/tmp/result")
+	gone(as("bob", "s1"), t, sessions, "/tmp/result")
 	_, err = sessions.Read(as("ann", ""), &filesystem.ReadRequest{FilePath: "/tmp/result"})
 	require.ErrorIs(t, err, backends.ErrNoScope)
 }
@@ -205,7 +205,7 @@ func TestRefusals(t *testing.T) {
 		require.ErrorIs(t, call(), backends.ErrNoScope, name)
 	}
 
-	write(t, ctx, f, "/d/a", "tea tea")
+	write(ctx, t, f, "/d/a", "tea tea")
 	for text, err := range map[string]error{
 		"is no path here":          f.Write(ctx, &filesystem.WriteRequest{FilePath: "/.hidden"}),
 		"exists already":           f.Write(ctx, &filesystem.WriteRequest{FilePath: "/d/a/b"}),
@@ -221,7 +221,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, text)
 	}
-	gone(t, ctx, f, "/b")
+	gone(ctx, t, f, "/b")
 
 	_, isShell := any(f).(filesystem.Shell)
 	require.False(t, isShell, "nothing is executed")
@@ -235,7 +235,7 @@ func TestRefusals(t *testing.T) {
 func TestEditsAtTheSameTimeAllStand(t *testing.T) {
 	db := testkit.SQLite(t)
 	f, ctx := on(t, db), as("ann", "s")
-	write(t, ctx, f, "/list", "0000000000")
+	write(ctx, t, f, "/list", "0000000000")
 	var all sync.WaitGroup
 	errs := make([]error, 10)
 	for i := range errs {
@@ -247,7 +247,7 @@ func TestEditsAtTheSameTimeAllStand(t *testing.T) {
 	for _, err := range errs {
 		require.ErrorContains(t, err, "occurs")
 	}
-	write(t, ctx, f, "/list", "abcdefghij")
+	write(ctx, t, f, "/list", "abcdefghij")
 	for i := range errs {
 		all.Go(func() {
 			errs[i] = f.Edit(ctx, &filesystem.EditRequest{FilePath: "/list", OldString: string(rune('a' + i)), NewString: fmt.Sprint(i)})
@@ -257,7 +257,7 @@ func TestEditsAtTheSameTimeAllStand(t *testing.T) {
 	for _, err := range errs {
 		require.NoError(t, err)
 	}
-	require.Equal(t, "0123456789", read(t, ctx, f, "/list"))
+	require.Equal(t, "0123456789", read(ctx, t, f, "/list"))
 	past, err := f.History(ctx, "/list")
 	require.NoError(t, err)
 	require.Len(t, past, 12)
