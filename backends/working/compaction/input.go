@@ -30,8 +30,9 @@ import (
 // notes anew. So the notes have the same bound however long the message is. MemAgent (arXiv
 // 2507.02259) reads long texts in this way.
 //
-// The step runs where the system's messages, the notes of the turn and the user's words of the
-// running round exceed seven eighths of the budget's limit. They have half of it afterwards. A
+// The step runs where the user's words of the running round are more than a quarter of the budget's
+// limit, and exceed seven eighths of it with the system's messages and the notes of the turn. They
+// have half of what those leave afterwards. A
 // private message, and one of a request without an archive, is shortened and kept nowhere: only
 // the caller has the rest. A message with media stays as it is.
 type ShortenInput struct {
@@ -66,8 +67,8 @@ func (s ShortenInput) build(cfg *Config) (*step, error) {
 	return &step{name: "shorten_input", run: func(ctx context.Context, c *draft) error {
 		limit := c.config.Budget.Limit()
 		return c.shortenInput(ctx, func() int {
-			if stays := c.staying(); stays > limit*7/8 {
-				return stays - limit/2
+			if said, others := c.staying(); said+others > limit*7/8 && said > limit/4 {
+				return said - max(limit-others, 0)/2
 			}
 			return 0
 		}, func(ctx context.Context, said string, size int) (string, error) {
@@ -79,15 +80,17 @@ func (s ShortenInput) build(cfg *Config) (*step, error) {
 	}}, nil
 }
 
-// staying counts the messages that no step removes.
-func (c *draft) staying() (tokens int) {
+// staying counts the messages that no step removes: the user's of the running round, and others.
+func (c *draft) staying() (said, others int) {
 	l := c.layout()
 	for i, m := range c.messages {
-		if l.keeps(c.messages, i) || i >= l.running.From && m.Asks() {
-			tokens += c.tokens[i]
+		if i >= l.running.From && m.Asks() {
+			said += c.tokens[i]
+		} else if l.keeps(c.messages, i) {
+			others += c.tokens[i]
 		}
 	}
-	return tokens
+	return said, others
 }
 
 // leastInput is the smallest size of a shortened message, in tokens.

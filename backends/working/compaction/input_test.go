@@ -73,6 +73,20 @@ func TestARoundGoesOnAfterAPaste(t *testing.T) {
 	require.Contains(t, out.Messages[len(out.Messages)-1].Content, "And in this one?")
 }
 
+// A long system prompt costs the past, and never the user's own words where they fit.
+func TestAQuestionUnderALongPromptStaysWhole(t *testing.T) {
+	full, err := compaction.Budget{Window: 8000}.WithDefaults()
+	require.NoError(t, err)
+	prompt := schema.SystemMessage(strings.Repeat("abc ", full.Limit()*9/10))
+	for full.Usage([]*schema.Message{prompt}).Tokens > full.Limit()*9/10 {
+		prompt.Content = prompt.Content[:len(prompt.Content)*99/100]
+	}
+	in := []*schema.Message{prompt, user(paste(100, "old", "")), reply("noted"), user(paste(20, "Which pump failed?", "Answer in one line."))}
+	out, err := compactedWith(t, &compaction.Config{Budget: compaction.Budget{Window: 8000}}, in, newShelf(t))
+	require.NoError(t, err)
+	require.Equal(t, in[3], out.Messages[len(out.Messages)-1])
+}
+
 // Several long messages of one turn are shortened, the largest first.
 func TestPastesOfOneTurn(t *testing.T) {
 	of := func(n int, text string) *schema.Message { return marked(paste(n, text, ""), einox.Mark{Turn: "t1"}) }
