@@ -221,13 +221,12 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	defer stop()
 	patient, answered := work.Linger(ctx, r.m.cfg.grace)
 	defer answered()
-	got, err := work.Await(patient, "the backend", func() (*backends.AddResponse, error) {
-		return r.m.cfg.Backend.Add(ctx, &backends.AddRequest{
-			Scope: b.scope(r.s), Messages: said, Context: before,
-			IdempotencyKey: idempotencyKey(r.s, b), Confirm: r.m.cfg.Confirm,
-			Checkpoint: &backends.Checkpoint{Session: r.key.ID, Upto: b.upto, Token: r.token},
-		})
-	})
+	req := &backends.AddRequest{ // made here: a call that is left behind reads nothing of r
+		Scope: b.scope(r.s), Messages: said, Context: before,
+		IdempotencyKey: idempotencyKey(r.s, b), Confirm: r.m.cfg.Confirm,
+		Checkpoint: &backends.Checkpoint{Session: r.key.ID, Upto: b.upto, Token: r.token},
+	}
+	got, err := work.Await(patient, "the backend", func() (*backends.AddResponse, error) { return r.m.cfg.Backend.Add(ctx, req) })
 	if got != nil {
 		resp = got
 	}
