@@ -117,9 +117,10 @@ type Config struct {
 	// it has a method Sessions() store.Sessions, as mem0's has.
 	Sessions store.Sessions
 
-	// Working says when turns are learnt from. Its Sessions, Backend, OnError, Clock and IDs are
-	// filled from this Config where they are unset. A mode that learns nothing from turns ignores
-	// its Backend. Optional. Defaults to the values of package working.
+	// Working says when turns are learnt from, and what that may cost. Its Sessions, Backend, OnError,
+	// Clock, IDs and Budget.Location are filled from this Config where they are unset. A mode that
+	// learns nothing from turns ignores its Backend. Optional. Defaults to the values of package
+	// working.
 	Working *working.Config
 
 	// Redact changes texts before the log, the archives of Window and the blocks of Core store

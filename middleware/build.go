@@ -128,6 +128,7 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 	config.Default(&w.Confirm, c.Confirm)
 	config.Default(&w.OnError, c.OnError)
 	config.Default(&w.OnLearned, c.OnLearned)
+	config.Default(&w.Budget.Location, c.Location)
 	config.Default(&w.Clock, c.Clock)
 	config.Default(&w.IDs, c.IDs)
 	return working.New(ctx, &w)

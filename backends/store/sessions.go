@@ -216,6 +216,9 @@ type Retry struct {
 	// InDoubt says that a try of the stretch began and left no outcome: it may have been
 	// learnt from. It must not be divided.
 	InDoubt bool `json:"in_doubt,omitempty"`
+	// OverBudget says that the stretch waits for the next day, because the partition has spent
+	// the day's budget for learning.
+	OverBudget bool `json:"over_budget,omitempty"`
 }
 
 // Failure is a stretch of the log that resisted learning. Its messages stay in the log.

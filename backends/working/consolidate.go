@@ -124,8 +124,15 @@ func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Dura
 			return wait, errors.Join(givenUp, r.release(ctx, store.SessionUpdate{}))
 		}
 		b, wait, err := r.m.next(ctx, r.key, r.s)
+		var over time.Duration // until there is a new budget
+		if err == nil && b != nil {
+			over, err = r.m.charge(ctx, r.key.Partition, 0, 0)
+		}
 		if err != nil {
 			return 0, errors.Join(givenUp, r.abandon(ctx, err))
+		}
+		if over > 0 {
+			return over, errors.Join(givenUp, r.postpone(ctx, b, over))
 		}
 		if b == nil { // it also clears the state of the tries
 			return wait, errors.Join(givenUp, r.release(ctx, store.SessionUpdate{Retry: &store.Retry{}}))
@@ -185,17 +192,22 @@ func (r *run) try(ctx context.Context, b *batch) (*backends.AddResponse, error) 
 
 // begin stores the range before it is tried.
 func (r *run) begin(ctx context.Context, b *batch) error {
+	retry := r.tries(b)
+	r.inDoubt, retry.InDoubt = retry.InDoubt, true
+	if retry == r.s.Retry {
+		return nil
+	}
+	return r.update(ctx, store.SessionUpdate{Acquire: &store.Acquire{Owner: r.m.owner, For: r.m.cfg.Lease}, Retry: &retry})
+}
+
+// tries returns the state of tries of a batch.
+func (r *run) tries(b *batch) store.Retry {
 	retry := r.s.Retry
 	if retry.Upto != b.upto {
 		retry = *r.rest(r.s.Watermark)
-		retry.Upto = b.upto
 	}
-	r.inDoubt = retry.InDoubt
-	if r.inDoubt {
-		return nil
-	}
-	retry.InDoubt = true
-	return r.update(ctx, store.SessionUpdate{Acquire: &store.Acquire{Owner: r.m.owner, For: r.m.cfg.Lease}, Retry: &retry})
+	retry.Upto, retry.OverBudget = b.upto, false
+	return retry
 }
 
 // rest returns the state of tries once the log is learnt up to an entry: the rest of a divided
@@ -219,6 +231,7 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 	defer cancel()
 	ctx, stop := r.renewal(ctx)
 	defer stop()
+	ctx = r.m.charging(ctx, r.key.Partition)
 	patient, answered := work.Linger(ctx, r.m.cfg.grace)
 	defer answered()
 	req := &backends.AddRequest{ // made here: a call that is left behind reads nothing of r

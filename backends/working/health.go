@@ -21,6 +21,8 @@ type Health struct {
 	Since     time.Time `json:"since,omitzero"`       // the time when the first of them began to fail; zero: Failing is 0
 	LastError string    `json:"last_error,omitempty"` // the error of its last try
 
+	OverBudget int64 `json:"over_budget"` // of Messages, the ones that Config.Budget makes wait for the next day
+
 	Parked int `json:"parked"` // ranges of messages among the failures, see RetryFailures
 }
 
@@ -53,6 +55,9 @@ func ReadHealth(ctx context.Context, sessions store.Sessions) (*Health, error) {
 func (h *Health) waiting(s *store.Session) {
 	h.Sessions++
 	h.Messages += s.LastSeq - s.Watermark
+	if s.Retry.OverBudget && s.Retry.Upto > s.Watermark {
+		h.OverBudget += s.LastSeq - s.Watermark
+	}
 	since := s.Retry.Since
 	if since.IsZero() || s.Retry.Reason == "" || s.Retry.Upto <= s.Watermark { // it is queued, or the failed range is behind the watermark
 		return

@@ -28,6 +28,7 @@ const (
 	StageAppend      = "append"      // writing a recorded turn to the log failed
 	StageConsolidate = "consolidate" // learning from a range of the log failed
 	StageSweep       = "sweep"       // listing the sessions that other processes left failed
+	StageBudget      = "budget"      // the budget of a day is spent, or could not be kept
 )
 
 // closeGrace is how long Close waits for cancelled work to end.
@@ -42,6 +43,8 @@ type Memory struct {
 	life  *work.Service                      // calls, and what follows
 	queue *work.Queue[session.Key, *entries] // recorded turns
 	due   *work.List[session.Key]            // sessions to consolidate; one consolidation a session in this process
+
+	accounts work.Locks[backends.Partition] // held while an account changes
 
 	mu       sync.Mutex
 	backlogs map[session.Key]*backlog
@@ -87,9 +90,10 @@ func (m *Memory) report(ctx context.Context, stage string, err error) {
 }
 
 // Flush returns once every turn that was recorded through this Memory before is appended, and
-// every complete one is learnt or queued by the backend. The error has the failures, session by session: these turns stay
-// in the queue or in the log and are retried. Turns that are still open stay in the log. Neither
-// they nor older failures are part of the error.
+// every complete one is learnt or queued by the backend. The error has the failures, session by
+// session: these turns stay in the queue or in the log and are retried. Turns that are still open
+// stay in the log, and so do those beyond Config.Budget. Neither they nor older failures are part
+// of the error.
 func (m *Memory) Flush(ctx context.Context) error {
 	leave, err := m.life.Enter()
 	if err != nil {
@@ -228,6 +232,9 @@ type Config struct {
 	// minutes.
 	Backoff time.Duration
 
+	// Budget bounds the cost of learning a day and partition. Optional. Defaults to any cost.
+	Budget Budget
+
 	// Workers is how many sessions this process appends to, consolidates, and takes over
 	// from other processes at the same time. Defaults to 2 of each.
 	Workers int
@@ -271,6 +278,7 @@ func (c *Config) withDefaults() (Config, error) {
 	config.Default(&d.Sweep, 30*time.Second)
 	config.Default(&d.Redact, redact.Text)
 	config.Default(&d.grace, 2*time.Second)
+	config.Default(&d.Budget.Location, time.UTC)
 	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
@@ -278,6 +286,7 @@ func (c *Config) withDefaults() (Config, error) {
 		orDefault("Idle", &d.Idle, time.Second), orDefault("OpenTurn", &d.OpenTurn, 2*time.Minute),
 		orDefault("Lease", &d.Lease, 30*time.Second), orDefault("Timeout", &d.Timeout, 30*time.Minute),
 		orDefault("Backoff", &d.Backoff, time.Second), orDefault("TTL", &d.TTL, 0),
+		orDefault("Budget.Calls", &d.Budget.Calls, 0), orDefault("Budget.Tokens", &d.Budget.Tokens, 0),
 	)
 }
 

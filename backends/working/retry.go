@@ -4,6 +4,7 @@
 package working
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,6 +149,14 @@ func (r *run) await(ctx context.Context) error {
 		retry.Since, retry.Reason = now, ""
 	}
 	retry.After = now.Add(r.m.wait(now.Sub(retry.Since)))
+	return r.later(ctx, retry, nil)
+}
+
+// postpone releases the lease until there is a new budget for a batch. Looks prolong a session that
+// would end before that.
+func (r *run) postpone(ctx context.Context, b *batch, over time.Duration) error {
+	retry := r.tries(b)
+	retry.After, retry.OverBudget = r.m.cfg.Clock().Add(min(over, cmp.Or(r.m.cfg.TTL/2, over))), true
 	return r.later(ctx, retry, nil)
 }
 

@@ -17,3 +17,17 @@ import (
 func Detach(ctx context.Context, typ string, comp components.Component) context.Context {
 	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "memory", Type: typ, Component: comp})
 }
+
+type chargeKey struct{}
+
+// Charging returns a context under which [Charge] calls charge.
+func Charging(ctx context.Context, charge func(calls, tokens int)) context.Context {
+	return context.WithValue(ctx, chargeKey{}, charge)
+}
+
+// Charge tells the work of ctx how many calls of a model were answered, and their tokens.
+func Charge(ctx context.Context, calls, tokens int) {
+	if charge, ok := ctx.Value(chargeKey{}).(func(calls, tokens int)); ok {
+		charge(calls, tokens)
+	}
+}

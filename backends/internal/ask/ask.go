@@ -38,6 +38,7 @@ import (
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/jsontext"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Config configures a [Model].
@@ -230,7 +231,7 @@ func (r *Run) call(ctx context.Context, q *Question, reason string, a *answerFor
 		return nil, from, err
 	}
 	out, by, err := r.model.generate(ctx, q, reason, a, from)
-	r.spent(size, out)
+	r.spent(ctx, size, out)
 	return out, by, err
 }
 
@@ -297,17 +298,23 @@ func (r *Run) reserve(in ...string) (tokens int, err error) {
 	return tokens, nil
 }
 
-// spent replaces the estimate of a call by the reported number.
-func (r *Run) spent(estimate int, out *schema.Message) {
-	if out == nil || out.ResponseMeta == nil || out.ResponseMeta.Usage == nil {
+// spent replaces the estimate of a call that was answered by the reported number of tokens, else by
+// an estimate with the answer.
+func (r *Run) spent(ctx context.Context, estimate int, out *schema.Message) {
+	if out == nil {
 		return
 	}
-	u := out.ResponseMeta.Usage
+	tokens := estimate + einox.Tokens(out, text.Tokens)
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.tokens += u.PromptTokens + u.CompletionTokens - estimate
-	r.usage.PromptTokens += u.PromptTokens
-	r.usage.CompletionTokens += u.CompletionTokens
+	if out.ResponseMeta != nil && out.ResponseMeta.Usage != nil {
+		u := out.ResponseMeta.Usage
+		tokens = u.PromptTokens + u.CompletionTokens
+		r.usage.PromptTokens += u.PromptTokens
+		r.usage.CompletionTokens += u.CompletionTokens
+	}
+	r.tokens += tokens - estimate
+	r.mu.Unlock()
+	work.Charge(ctx, 1, tokens)
 }
 
 // maxErrors bounds how many different errors a stage keeps.
