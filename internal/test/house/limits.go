@@ -15,14 +15,14 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51_410, 36_000},
-	{"lines linked by middleware", 13777, 14_500},
-	{"lines linked by the README's program", 27172, 21_500},
+	{"product lines", 51520, 36_000},
+	{"lines linked by middleware", 13882, 14_500},
+	{"lines linked by the README's program", 27283, 21_500},
 	{"public packages", 28, 25},
-	{"exported names", 877, 620},
+	{"exported names", 879, 620},
 	{"public packages of nested modules", 8, 8},
 	{"exported names of nested modules", 120, 106},
-	{"settings", 311, 200},
+	{"settings", 312, 200},
 	{"configs", 32, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
