@@ -149,7 +149,7 @@ func (s *server) say(w io.Writer, in *sent) {
 	if s.answer != nil {
 		message = s.answer(in, learnt)
 	}
-	if !in.has("stream") {
+	if in.body["stream"] != true {
 		fmt.Fprintf(w, `{"choices":[{"message":%s,"finish_reason":"stop"}]}`, message)
 		return
 	}

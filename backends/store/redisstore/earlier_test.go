@@ -67,7 +67,7 @@ func TestListsOfEarlierBuilds(t *testing.T) {
 		}
 		appendTo(fresh, turn)
 		play := func(commands [][]any) {
-			for _, key := range append(c.Keys(ctx, keyOf(p, "*")).Val(), c.Keys(ctx, keyOf(p, "s:*")).Val()...) {
+			for _, key := range keysOf(t, c, p) {
 				require.NoError(t, c.Del(ctx, key).Err())
 			}
 			for _, command := range commands {
