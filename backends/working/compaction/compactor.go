@@ -42,6 +42,8 @@ type step struct {
 	run func(ctx context.Context, c *draft) error
 	// when, if set, says whether the step runs.
 	when func(c *draft) bool
+	// last, if set, comes after all steps.
+	last *step
 }
 
 // Default returns all steps in their order, from free to costly: the steps that call no model,
@@ -130,6 +132,11 @@ func New(cfg *Config) (*Compactor, error) {
 			return nil, fmt.Errorf("compaction: step %d, %T: %w", i+1, s, err)
 		}
 		c.steps = append(c.steps, ready)
+	}
+	for _, s := range c.steps {
+		if s.last != nil {
+			c.steps = append(c.steps, s.last)
+		}
 	}
 	return c, nil
 }

@@ -32,9 +32,10 @@ import (
 //
 // The step runs where the user's words of the running round are more than a quarter of the budget's
 // limit, and exceed seven eighths of it with the system's messages and the notes of the turn. They
-// have half of what those leave afterwards. A
-// private message, and one of a request without an archive, is shortened and kept nowhere: only
-// the caller has the rest. A message with media stays as it is.
+// have half of what those leave afterwards. After all other steps they become shorter still, where
+// the context would exceed the limit otherwise. A private message, and one of a request without an
+// archive, is shortened and kept nowhere: only the caller has the rest. A message with media stays
+// as it is.
 type ShortenInput struct {
 	// Model reads the message. Optional. A nil model leaves the beginning and the end.
 	Model model.BaseChatModel
@@ -64,7 +65,8 @@ func (s ShortenInput) build(cfg *Config) (*step, error) {
 		}
 		reading = &summarizer{config: full, model: m}
 	}
-	return &step{name: "shorten_input", run: func(ctx context.Context, c *draft) error {
+	again := &step{name: "shorten_input", when: func(c *draft) bool { return c.usage().Over() > 0 }, run: shortenAgain}
+	return &step{name: "shorten_input", last: again, run: func(ctx context.Context, c *draft) error {
 		limit := c.config.Budget.Limit()
 		return c.shortenInput(ctx, func() int {
 			if said, others := c.staying(); said+others > limit*7/8 && said > limit/4 {
@@ -127,6 +129,23 @@ func (c *draft) shortenInput(ctx context.Context, excess func() int, notes func(
 		}
 	}
 	return errs
+}
+
+// shortenAgain takes from the middle of what stands for the user's messages of the running round, as
+// much as the context exceeds its limit by.
+func shortenAgain(_ context.Context, c *draft) error {
+	for i := c.layout().running.From; i < len(c.messages); i++ {
+		m, over := c.messages[i], c.usage().Over()
+		if over <= 0 || !m.Asks() || m.Stands != ofOne || hasMedia(m.Message) {
+			continue
+		}
+		head, rest, _ := strings.Cut(m.Content, "\n")
+		room := max(c.tokens[i]-over, leastInput) - c.count(placeholderFor(m, head+"\n", m.Ref))
+		if short := placeholderFor(m, strings.TrimSpace(head+"\n"+text.Fit(rest, room, c.countText)), m.Ref); c.count(short) < c.tokens[i] {
+			c.replace([]int{i}, short)
+		}
+	}
+	return nil
 }
 
 // shortened returns the message that replaces message i, in at most room tokens where its first

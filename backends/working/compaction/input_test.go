@@ -73,6 +73,22 @@ func TestARoundGoesOnAfterAPaste(t *testing.T) {
 	require.Contains(t, out.Messages[len(out.Messages)-1].Content, "And in this one?")
 }
 
+// A newest exchange that needs more than half of the window takes it from a paste.
+func TestAPasteBecomesShorterStill(t *testing.T) {
+	s := newShelf(t)
+	cfg := &compaction.Config{Budget: compaction.Budget{Window: 8000}}
+	out, err := compactedWith(t, cfg, []*schema.Message{user(paste(6000, "Which pump failed?", "Answer in one line."))}, s)
+	require.NoError(t, err)
+	asked := schema.AssistantMessage("", []schema.ToolCall{{ID: "c", Function: schema.FunctionCall{Name: "write", Arguments: fmt.Sprintf("{\"text\":%q}", long(5000))}}})
+	out, err = compactedWith(t, cfg, append(out.Messages, asked, result("c", "written")), s)
+	require.NoError(t, err)
+	last := out.Messages[0].Content
+	require.Contains(t, last, "Which pump failed?")
+	require.True(t, strings.HasSuffix(last, "Answer in one line."), last)
+	require.Contains(t, last, "grep_working_memory")
+	require.Len(t, s.held(t, out.Messages[0]), 1)
+}
+
 // A long system prompt costs the past, and never the user's own words where they fit.
 func TestAQuestionUnderALongPromptStaysWhole(t *testing.T) {
 	full, err := compaction.Budget{Window: 8000}.WithDefaults()
