@@ -15,7 +15,7 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51520, 36_000},
+	{"product lines", 51541, 36_000},
 	{"lines linked by middleware", 13882, 14_500},
 	{"lines linked by the README's program", 27283, 21_500},
 	{"public packages", 28, 25},
