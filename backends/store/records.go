@@ -230,8 +230,8 @@ type Finder interface {
 	CountRecords(ctx context.Context, namespace string) (int64, error)
 }
 
-// MaxDim is the largest dimension of a vector.
-const MaxDim = 1 << 16
+// maxDim is the largest dimension of a vector.
+const maxDim = 1 << 16
 
 // MaxBatch is the largest number of mutations in a batch.
 const MaxBatch = 100_000
@@ -255,8 +255,8 @@ func (b *Batch) Validate() error {
 			return fmt.Errorf("mutation %d (%s): %w", i, b.Mutations[i].Op, err)
 		}
 	}
-	if b.Embedding != nil && (b.Embedding.Dim <= 0 || b.Embedding.Dim > MaxDim || b.Embedding.Model == "") {
-		return fmt.Errorf("embedding %+v: %w: needs a model and a dimension of at most %d", *b.Embedding, backends.ErrInvalid, MaxDim)
+	if b.Embedding != nil && (b.Embedding.Dim <= 0 || b.Embedding.Dim > maxDim || b.Embedding.Model == "") {
+		return fmt.Errorf("embedding %+v: %w: needs a model and a dimension of at most %d", *b.Embedding, backends.ErrInvalid, maxDim)
 	}
 	if b.Session != nil {
 		return b.Session.Validate()

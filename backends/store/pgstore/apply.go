@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/plan"
@@ -17,136 +19,123 @@ func (s *Store) Apply(ctx context.Context, p backends.Partition, b *store.Batch)
 	if err := b.Validate(); err != nil {
 		return nil, describe("apply to "+p.String(), err)
 	}
-	return call(ctx, s, &batching, fmt.Sprintf("apply %d mutations to %s", len(b.Mutations), p), p, "", func(t *tx) (*store.Applied, error) {
-		st, err := t.before(b)
-		if err != nil || st.replayed != nil {
-			return st.replayed, err
-		}
-		return t.apply(b, st)
-	})
+	doing := fmt.Sprintf("apply %d mutations to %s", len(b.Mutations), p)
+	return call(ctx, s, &batching, doing, p, "", func(t *tx) (*store.Applied, error) { return t.apply(b) })
 }
 
-// before is what a batch is planned on.
-type before struct {
-	records  map[string]*store.Record // without vectors
-	session  *session
-	replayed *store.Applied // the results, if the key is known
+// batch is a row of the table batches.
+type batch struct {
+	Version int64
+	Results string
 }
 
-func (t *tx) before(b *store.Batch) (before, error) {
-	type batch struct {
-		version int64
-		results string
-	}
-	var st before
-	var known []batch
+func (t *tx) apply(b *store.Batch) (*store.Applied, error) {
 	var memories []string
-	var err error
-	column(t, &memories, `SELECT memory FROM @records WHERE part = $1 AND id = ANY($2)`, t.part.pk, bytesOf(plan.Touched(b)))
-	list(t, &known, func(d *batch) []any { return []any{&d.version, &d.results} },
-		`SELECT version, results FROM @batches WHERE part = $1 AND key = $2`, t.part.pk, []byte(b.Key))
+	var known []batch
+	list(t, &memories, pgx.RowTo[string], `SELECT memory FROM @records WHERE part = $1 AND id = ANY($2)`, t.part.PK, bytesOf(plan.Touched(b)))
+	list(t, &known, rowTo[batch], `SELECT version, results FROM @batches WHERE part = $1 AND key = $2`, t.part.PK, []byte(b.Key))
+	var row *session
+	err := error(nil)
 	if b.Session != nil {
-		st.session, err = t.session(b.Session.Session)
+		row, err = t.session(b.Session.Session)
 	} else {
 		err = t.flush()
 	}
-	if err != nil {
-		return st, err
+	switch {
+	case err != nil:
+		return nil, err
+	case len(known) > 0:
+		return known[0].replay(b, row)
 	}
-	if len(known) > 0 {
-		st.replayed = &store.Applied{Replayed: true, Version: known[0].version}
-		if st.session != nil {
-			st.replayed.Session = &st.session.Session
-		}
-		return st, plan.Decode("results of batch "+b.Key, known[0].results, &st.replayed.Results)
-	}
-	found, err := decode[store.Record]("record", memories)
-	st.records = byID(found)
-	return st, err
-}
-
-func (t *tx) apply(b *store.Batch, st before) (*store.Applied, error) {
-	todo, err := plan.Batch(b, &plan.Input{Now: t.now, Next: t.part.version + 1, Embedding: t.part.embedding(),
-		Record: func(id string) (*store.Record, error) { return st.records[id], nil }})
+	todo, err := t.plan(b, memories)
 	if err != nil {
 		return nil, err
 	}
-	out := &store.Applied{Version: t.part.version, Results: todo.Results}
+	out := &store.Applied{Version: t.part.Version, Results: todo.Results}
 	if b.Session != nil {
-		if out.Session, err = t.update(st.session, b.Session); err != nil {
+		if out.Session, err = t.update(row, b.Session); err != nil {
 			return nil, err
 		}
 	}
 	if todo.Changed || b.Session != nil {
 		out.Version = todo.Version
-		err = t.carryOut(todo)
+		t.carryOut(todo)
 	}
-	if err == nil && b.Key != "" {
-		err = t.remember(b.Key, out)
+	if b.Key != "" {
+		t.remember(b.Key, out)
 	}
-	return out, err
+	return out, nil
+}
+
+// replay returns the results of a batch whose key is known.
+func (known *batch) replay(b *store.Batch, row *session) (*store.Applied, error) {
+	out := &store.Applied{Replayed: true, Version: known.Version}
+	if row != nil {
+		out.Session = row.Session
+	}
+	return out, plan.Decode("results of batch "+b.Key, known.Results, &out.Results)
+}
+
+// plan plans a batch on the memories that it touches.
+func (t *tx) plan(b *store.Batch, memories []string) (*plan.Plan, error) {
+	found, err := decode[store.Record]("record", memories) // without vectors
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]*store.Record, len(found))
+	for i := range found {
+		byID[found[i].ID] = &found[i]
+	}
+	return plan.Batch(b, &plan.Input{Now: t.now, Next: t.part.Version + 1, Embedding: t.part.embedding(),
+		Record: func(id string) (*store.Record, error) { return byID[id], nil }})
 }
 
 // carryOut writes the plan and the partition's new version.
-func (t *tx) carryOut(todo *plan.Plan) error {
-	whole, part, buried, events := rows{query: insertRecords}, rows{query: updateRecords}, rows{query: buryRecords}, rows{query: insertEvents}
+func (t *tx) carryOut(todo *plan.Plan) {
+	whole, part, buried, events := t.rows(insertRecords), t.rows(updateRecords), t.rows(buryRecords), t.rows(insertEvents)
 	var back [][]byte // new records; a tombstone may have the id
 	for i := range todo.Writes {
-		w := &todo.Writes[i]
-		if w.Record == nil {
-			t.part.records--
-			buried.add(t, w.ID, todo.Version, "", nil)
-			continue
-		}
-		text, err := plan.Encode("record "+w.ID, &w.Record.Memory)
-		switch {
-		case err != nil:
-			return err
+		switch w := &todo.Writes[i]; {
+		case w.Record == nil:
+			t.part.Records--
+			buried.add(w.ID, todo.Version, "", nil)
 		case w.SameVector:
-			part.add(t, w.ID, w.Record.Version, text, nil)
-		case len(w.Record.Vector) == 0:
-			whole.add(t, w.ID, w.Record.Version, text, nil)
+			part.add(w.ID, w.Record.Version, t.encode("record "+w.ID, &w.Record.Memory), nil)
 		default:
-			whole.add(t, w.ID, w.Record.Version, text, w.Record.Vector)
-		}
-		if w.Old == 0 {
-			t.part.records++
-			back = append(back, []byte(w.ID))
+			whole.add(w.ID, w.Record.Version, t.encode("record "+w.ID, &w.Record.Memory), w.Record.Vector)
+			if w.Old == 0 {
+				t.part.Records++
+				back = append(back, []byte(w.ID))
+			}
 		}
 	}
-	t.exec(`DELETE FROM @tombstones WHERE part = $1 AND id = ANY($2)`, t.part.pk, back)
-	t.exec(`DELETE FROM @events WHERE part = $1 AND id = ANY($2)`, t.part.pk, bytesOf(todo.Erased))
+	t.exec(`DELETE FROM @tombstones WHERE part = $1 AND id = ANY($2)`, t.part.PK, back)
+	t.exec(`DELETE FROM @events WHERE part = $1 AND id = ANY($2)`, t.part.PK, bytesOf(todo.Erased))
 	for i := range todo.Events {
-		text, err := plan.Encode("event", &todo.Events[i])
-		if err != nil {
-			return err
-		}
-		events.add(t, todo.Events[i].MemoryID, 0, text, nil)
+		events.add(todo.Events[i].MemoryID, 0, t.encode("event", &todo.Events[i]), nil)
 	}
-	for _, r := range []*rows{&whole, &part, &buried, &events} {
-		r.send(t)
+	for _, r := range []*rows{whole, part, buried, events} {
+		r.send()
 	}
 	if e := todo.Embedding; e != nil {
-		t.exec(`UPDATE @partitions SET model = $2, dim = $3 WHERE pk = $1`, t.part.pk, []byte(e.Model), int64(e.Dim))
+		t.exec(`UPDATE @partitions SET model = $2, dim = $3 WHERE pk = $1`, t.part.PK, []byte(e.Model), int64(e.Dim))
 	}
-	t.exec(`UPDATE @partitions SET version = $2, records = $3 WHERE pk = $1`, t.part.pk, todo.Version, t.part.records)
-	return nil
+	t.exec(`UPDATE @partitions SET version = $2, records = $3 WHERE pk = $1`, t.part.PK, todo.Version, t.part.Records)
 }
 
 // remember keeps the key with its results, and deletes keys that are too old.
-func (t *tx) remember(key string, out *store.Applied) error {
-	text, err := plan.Encode("results", out.Results)
-	t.exec(`DELETE FROM @batches WHERE part = $1 AND created < $2`, t.part.pk, plan.Micros(t.now.Add(-plan.KeepKeys)))
+func (t *tx) remember(key string, out *store.Applied) {
+	t.exec(`DELETE FROM @batches WHERE part = $1 AND created < $2`, t.part.PK, plan.Micros(t.now.Add(-plan.KeepKeys)))
 	t.exec(`INSERT INTO @batches (part, key, created, version, results) VALUES ($1, $2, $3, $4, $5)`,
-		t.part.pk, []byte(key), plan.Micros(t.now), out.Version, text)
-	return err
+		t.part.PK, []byte(key), plan.Micros(t.now), out.Version, t.encode("results", out.Results))
 }
 
-// The most that one statement carries.
-const mostRows, mostBytes = 1000, 4 << 20
+// mostBytes is about the most that one statement carries.
+const mostBytes = 4 << 20
 
 // rows collects the rows of one statement.
 type rows struct {
+	*tx
 	query    string
 	more     []any // arguments after the rows
 	ids      [][]byte
@@ -156,20 +145,25 @@ type rows struct {
 	size     int
 }
 
-func (r *rows) add(t *tx, id string, version int64, text string, data []byte) {
+func (t *tx) rows(query string, more ...any) *rows { return &rows{tx: t, query: query, more: more} }
+
+func (r *rows) add(id string, version int64, text string, data []byte) {
+	if len(data) == 0 {
+		data = nil
+	}
 	r.ids, r.versions = append(r.ids, []byte(id)), append(r.versions, version)
 	r.texts, r.data = append(r.texts, text), append(r.data, data)
-	if r.size += len(id) + len(text) + len(data); len(r.ids) >= mostRows || r.size >= mostBytes {
-		r.send(t)
+	if r.size += 32 + len(id) + len(text) + len(data); r.size >= mostBytes {
+		r.send()
 	}
 }
 
 // send queues the statement with the rows that were collected.
-func (r *rows) send(t *tx) {
+func (r *rows) send() {
 	if len(r.ids) > 0 {
-		t.exec(r.query, append([]any{t.part.pk, r.ids, r.versions, r.texts, r.data}, r.more...)...)
+		r.exec(r.query, append([]any{r.part.PK, r.ids, r.versions, r.texts, r.data}, r.more...)...)
 	}
-	*r = rows{query: r.query, more: r.more}
+	*r = *r.tx.rows(r.query, r.more...)
 }
 
 // The statements that write many rows, with the columns id, version, text and data.

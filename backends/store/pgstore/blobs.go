@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/plan"
@@ -18,7 +20,7 @@ func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name
 		if err := store.ValidateID("blob", name); err != nil {
 			return nil, err
 		}
-		args := []any{t.part.pk, []byte(session), []byte(name)}
+		args := []any{t.part.PK, []byte(session), []byte(name)}
 		if data == nil {
 			t.exec(`DELETE FROM @blobs WHERE part = $1 AND session = $2 AND name = $3`, args...)
 			return nil, nil
@@ -41,15 +43,11 @@ func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name
 		if err := store.ValidateID("blob", name); err != nil {
 			return nil, err
 		}
-		var found [][]byte
-		column(t, &found, `SELECT b.data`+ofBlobs+`b.name = $4`, t.name, t.now.UnixMicro(), []byte(session), []byte(name))
-		if err := t.finish(); err != nil {
-			return nil, err
+		found, err := last(t, pgx.RowTo[[]byte], `SELECT b.data`+ofBlobs+`b.name = $4`, t.name, t.now.UnixMicro(), []byte(session), []byte(name))
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
 		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
-		}
-		return found[0], nil
+		return append(found, nil)[0], err
 	})
 }
 
@@ -57,26 +55,22 @@ func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name
 // many blobs the session has.
 func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
 	type blob struct {
-		name []byte
-		size int64
+		Name []byte
+		Size int64
 	}
 	return call(ctx, s, &reading, fmt.Sprintf("list blobs of session %q", session), p, session, func(t *tx) (*store.BlobPage, error) {
 		within, err := plan.ParseNames("blob", prefix, page.Cursor)
 		if err != nil {
 			return nil, err
 		}
-		var found []blob
-		list(t, &found, func(b *blob) []any { return []any{&b.name, &b.size} }, `SELECT b.name, octet_length(b.data)`+ofBlobs+`
-			b.name >= $4 AND b.name < $5 ORDER BY b.name LIMIT $6`, t.name, t.now.UnixMicro(), []byte(session), []byte(within.Low), []byte(within.High), page.Size()+1)
-		if err := t.finish(); err != nil {
-			return nil, err
-		}
+		found, err := last(t, rowTo[blob], `SELECT b.name, octet_length(b.data)`+ofBlobs+`b.name >= $4 AND b.name < $5 ORDER BY b.name LIMIT $6`,
+			t.name, t.now.UnixMicro(), []byte(session), []byte(within.Low), []byte(within.High), page.Size()+1)
 		out := &store.BlobPage{}
-		found, out.Next = cut(found, page, func(b *blob) string { return plan.NamesCursor(string(b.name)) })
+		found, out.Next = plan.Cut(found, page, func(b *blob) string { return plan.NamesCursor(string(b.Name)) })
 		for _, b := range found {
-			out.Blobs = append(out.Blobs, store.BlobInfo{Name: string(b.name), Size: b.size})
+			out.Blobs = append(out.Blobs, store.BlobInfo{Name: string(b.Name), Size: b.Size})
 		}
-		return out, nil
+		return out, err
 	})
 }
 

@@ -6,15 +6,15 @@ package pgstore
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/einomem/einomem/backends"
 )
 
 // Planted runs a statement as a mistake of this package would: in a call on p, with a condition
 // that forgets the partition. It returns the rows' first column.
 func Planted(ctx context.Context, s *Store, p backends.Partition, query string, args ...any) ([]string, error) {
-	return call(ctx, s, &updating, "a planted mistake", p, "", func(t *tx) (out []string, err error) {
-		column(t, &out, query, args...)
-		err = t.finish()
-		return out, err
+	return call(ctx, s, &updating, "a planted mistake", p, "", func(t *tx) ([]string, error) {
+		return last(t, pgx.RowTo[string], query, args...)
 	})
 }

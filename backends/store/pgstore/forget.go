@@ -6,30 +6,30 @@ package pgstore
 import (
 	"context"
 	"fmt"
-	"strconv"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// erase queues the removal of sessions with their messages and blobs.
-func (t *tx) erase(pks []int64, ids ...[]byte) {
-	t.exec(`DELETE FROM @messages WHERE session = ANY($1)`, pks)
-	t.exec(`DELETE FROM @blobs WHERE part = $1 AND session = ANY($2)`, t.part.pk, ids)
-	t.exec(`DELETE FROM @sessions WHERE pk = ANY($1)`, pks)
+// erase queues the removal of sessions with their messages and blobs. The transaction must have
+// locked them: a message that came since the statement began would stay.
+func (t *tx) erase(which string, args ...any) {
+	t.exec(`WITH gone AS (DELETE FROM @sessions WHERE `+which+` RETURNING pk, part, id),
+		messages AS (DELETE FROM @messages WHERE session IN (SELECT pk FROM gone))
+		DELETE FROM @blobs WHERE (part, session) IN (SELECT part, id FROM gone)`, args...)
 }
 
 // The cadence of purging: an append in purgeEvery erases up to purgeBatch expired sessions.
 const purgeEvery, purgeBatch = 64, 100
 
-// purge erases expired sessions of all partitions. It leaves locked ones to others.
+// purge erases expired sessions of all partitions, which get no more messages. It leaves locked
+// ones to others.
 func (s *Store) purge(ctx context.Context) error {
 	_, err := call(ctx, s, &purging, "erase expired sessions", anybody("any"), "", func(t *tx) (any, error) {
-		t.exec(`WITH gone AS (SELECT pk, part, id FROM @sessions WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED),
-			messages AS (DELETE FROM @messages WHERE session IN (SELECT pk FROM gone)),
-			blobs AS (DELETE FROM @blobs WHERE (part, session) IN (SELECT part, id FROM gone))
-			DELETE FROM @sessions WHERE pk IN (SELECT pk FROM gone)`, t.now.UnixMicro(), purgeBatch)
+		t.erase(`pk = ANY (ARRAY(SELECT pk FROM @sessions WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED))`,
+			t.now.UnixMicro(), purgeBatch)
 		return nil, nil
 	})
 	return err
@@ -38,12 +38,9 @@ func (s *Store) purge(ctx context.Context) error {
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) error {
 	_, err := call(ctx, s, &deleting, fmt.Sprintf("delete session %q", id), p, id, func(t *tx) (any, error) {
-		row, err := t.session(id)
-		pks := []int64{}
-		if row != nil {
-			pks = append(pks, row.pk)
-		}
-		t.erase(pks, []byte(id)) // also blobs that were put before the first message
+		_, err := t.session(id)
+		t.erase(`part = $1 AND id = $2`, t.part.PK, []byte(id))
+		t.exec(`DELETE FROM @blobs WHERE part = $1 AND session = $2`, t.part.PK, []byte(id)) // put before the first message
 		return nil, err
 	})
 	return err
@@ -56,101 +53,77 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id stri
 		if err != nil || row == nil {
 			return 0, err
 		}
-		var texts []string
-		column(t, &texts, `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2)`, row.pk, seqs)
-		if err := t.flush(); err != nil {
+		texts, err := ask(t, pgx.RowTo[string], `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2)`, row.PK, seqs)
+		if err != nil {
 			return 0, err
 		}
 		entries, err := decode[store.Entry]("message", texts)
-		for i := range entries {
-			e := &entries[i]
-			if err != nil || e.Erased {
-				continue
-			}
-			var text string
-			rest := e.Erase()
-			text, err = plan.Encode("message "+e.ID, &rest)
-			t.exec(`UPDATE @messages SET entry = $3 WHERE session = $1 AND id = $2`, row.pk, []byte(e.ID), text)
-			row.Tokens -= int64(e.Tokens)
-			n++
-		}
-		if err != nil || n == 0 {
+		if err != nil {
 			return 0, err
 		}
-		row.Title, row.Summary, row.SummaryUpto = "", "", 0
-		return n, t.save(row)
+		for _, e := range entries {
+			if e.Erased {
+				continue
+			}
+			row.Tokens -= int64(e.Tokens)
+			e = e.Erase()
+			t.exec(`UPDATE @messages SET entry = $3 WHERE session = $1 AND id = $2`, row.PK, []byte(e.ID), t.encode("message "+e.ID, &e))
+			n++
+		}
+		if n > 0 {
+			row.Title, row.Summary, row.SummaryUpto = "", "", 0
+			t.save(row)
+		}
+		return n, nil
 	})
 }
 
 // Drop implements [store.Records].
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
 	return call(ctx, s, &dropping, "drop "+p.String(), p, "", func(t *tx) (out store.DropCount, err error) {
-		now, pk, unused := t.now.UnixMicro(), t.part.pk, 0
-		var expired []session // they are left out of the count
-		list(t, &expired, (*session).fields, selectSession+`part = $1 AND expires <= $2 FOR UPDATE`, pk, now)
-		if err := t.flush(); err != nil {
-			return out, err
+		now := t.now.UnixMicro()
+		t.erase(`part = $1 AND expires <= $2`, t.part.PK, now) // they are left out of the count
+		var n []int
+		for _, table := range []string{"records", "tombstones", "sessions", "messages", "blobs", "events", "batches"} {
+			list(t, &n, pgx.RowTo[int], `WITH gone AS (DELETE FROM @`+table+` WHERE part = $1 RETURNING 1) SELECT count(*) FROM gone`, t.part.PK)
 		}
-		for i := range expired {
-			t.erase([]int64{expired[i].pk}, expired[i].id)
-		}
-		for _, from := range []struct {
-			table string
-			n     *int
-		}{
-			{"sessions", &out.Sessions}, {"messages", &out.Messages}, {"blobs", &out.Blobs}, {"records", &out.Records},
-			{"tombstones", &out.Records}, {"events", &unused}, {"batches", &unused},
-		} {
-			t.count(from.n, `DELETE FROM @`+from.table+` WHERE part = $1`, pk)
-		}
-		t.exec(`DELETE FROM @partitions WHERE pk = $1`, pk)
-		t.exec(`DELETE FROM @lives WHERE life IN (SELECT life FROM @lives WHERE began <= $1 FOR UPDATE SKIP LOCKED)`, known(t))
+		t.exec(`DELETE FROM @partitions WHERE pk = $1`, t.part.PK)
+		t.exec(`DELETE FROM @lives WHERE life IN (SELECT life FROM @lives WHERE began <= $1 FOR UPDATE SKIP LOCKED)`, t.known())
 		t.exec(`INSERT INTO @lives (name, began) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET life = DEFAULT, began = excluded.began`, t.name, now)
-		err = t.finish()
+		if err = t.finish(); err == nil {
+			out = store.DropCount{Records: n[0] + n[1], Sessions: n[2], Messages: n[3], Blobs: n[4]}
+		}
 		return out, err
 	})
 }
 
 // known is the time after which an epoch that began is known.
-func known(t *tx) int64 { return t.now.Add(-store.KeepEpochs).UnixMicro() }
+func (t *tx) known() int64 { return t.now.Add(-store.KeepEpochs).UnixMicro() }
 
 // Epoch implements [store.Records].
 func (s *Store) Epoch(ctx context.Context, p backends.Partition) (string, error) {
 	return call(ctx, s, &glancing, "epoch of "+p.String(), p, "", func(t *tx) (string, error) {
-		var found []int64
-		column(t, &found, `SELECT life FROM @lives WHERE name = $1 AND began > $2`, t.name, known(t))
-		err := t.finish()
-		return s.epoch(append(found, 0)[0]), err
+		found, err := ask(t, pgx.RowTo[int64], `SELECT life FROM @lives WHERE name = $1 AND began > $2`, t.name, t.known())
+		return fmt.Sprintf("%s.%d", s.id, append(found, 0)[0]), err
 	})
 }
 
-func (s *Store) epoch(n int64) string { return s.id + "." + strconv.FormatInt(n, 10) }
-
-// alive queues a look at the partitions that the operation of its context began in. The function
-// that it returns is for the time when the queue was sent: it returns ErrForgotten if one of
-// them was dropped since.
-func (t *tx) alive() func() error {
-	type epoch struct {
-		name string
-		n    int64
-	}
-	var found []epoch
-	names, began := []string{}, map[string]string{}
+// alive sends the queue. It returns ErrForgotten if a partition was dropped since the operation of
+// the context began in it.
+func (t *tx) alive() error {
+	var names, began []string
 	for p, epoch := range store.Epochs(t.ctx, t.id) {
-		names = append(names, p.String())
-		began[p.String()] = epoch
+		names, began = append(names, p.String()), append(began, epoch)
 	}
-	if len(names) > 0 && !t.erases {
-		list(t, &found, func(e *epoch) []any { return []any{&e.name, &e.n} }, `SELECT name, life FROM @lives WHERE name = ANY($1) AND began > $2`, names, known(t))
+	if len(names) == 0 || t.erases {
+		return t.flush()
 	}
-	return func() error {
-		for _, l := range found {
-			if t.epoch(l.n) != began[l.name] {
-				return fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, l.name)
-			}
-		}
-		return nil
+	dropped, err := ask(t, pgx.RowTo[string], `SELECT name FROM @lives JOIN unnest($1::text[], $2::text[]) AS e (name, epoch) USING (name)
+		WHERE began > $3 AND epoch <> $4 || '.' || life`, names, began, t.known(), t.id)
+	if err == nil && len(dropped) > 0 {
+		err = fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, dropped[0])
 	}
+	return err
 }
 
 // Fence implements [store.Records]. Every write looks at the epochs of all partitions that its
@@ -172,9 +145,6 @@ func (s *Store) Outside() []string {
 	}
 }
 
-// secured are the tables with row security; the others have names of partitions at most.
-var secured = []string{"partitions", "records", "tombstones", "events", "batches", "sessions", "messages", "blobs"}
-
 // Compact writes every table anew without deleted rows (VACUUM FULL), and so erases their bytes in
 // tables, indexes and overflow tables. Calls of all processes wait while it writes a table. It
 // needs room for the largest table twice, and a role that owns the tables. The end of ctx ends
@@ -182,13 +152,9 @@ var secured = []string{"partitions", "records", "tombstones", "events", "batches
 func (s *Store) Compact(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.closed {
-		return describe("compact", fmt.Errorf("%w: the store is closed", backends.ErrUnavailable))
+	err := s.open()
+	if err == nil {
+		_, err = s.pool.Exec(ctx, s.sql(`VACUUM (FULL) @lives, @partitions, @records, @tombstones, @events, @batches, @sessions, @messages, @blobs`))
 	}
-	for _, table := range append([]string{"lives"}, secured...) {
-		if _, err := s.pool.Exec(ctx, `VACUUM (FULL) `+s.sql("@"+table)); err != nil {
-			return describe("compact", err)
-		}
-	}
-	return nil
+	return describe("compact", err)
 }

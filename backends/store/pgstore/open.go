@@ -6,9 +6,7 @@ package pgstore
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	_ "embed" // the schema
-	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strings"
@@ -115,7 +113,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, o *Options) (*Store, error) {
 	if pool == nil {
 		return nil, fmt.Errorf("pgstore: %w: no pool: pass one, or use Open with a URL", backends.ErrInvalid)
 	}
-	s := &Store{pool: pool, opts: opts, schema: strings.NewReplacer("@", `"`+opts.Schema+`".`)}
+	s := &Store{pool: pool, opts: opts, schema: strings.NewReplacer("@schema", `"`+opts.Schema+`"`, "@", `"`+opts.Schema+`".`)}
 	if err := s.retry(ctx, func() error { return s.prepare(ctx) }); err != nil {
 		return nil, describe("open", err)
 	}
@@ -135,22 +133,10 @@ func (s *Store) prepare(ctx context.Context) error {
 	case version < 130000:
 		return fmt.Errorf("%w: the server has version %d: 13 is the oldest", backends.ErrInvalid, version/10000)
 	}
-	if version, err = s.schemaVersion(ctx, s.pool); err == nil && version < len(ladder) {
-		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.migrate(ctx, tx) })
-	}
-	switch {
-	case err != nil:
-		return err
-	case version > len(ladder):
-		return fmt.Errorf("%w: the schema has version %d, and this code knows versions up to %d: update the code", backends.ErrUnavailable, version, len(ladder))
-	}
-	if err := s.pool.QueryRow(ctx, s.sql(`SELECT id FROM @identity`)).Scan(&s.id); err != nil {
+	if err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.migrate(ctx, tx) }); err != nil || !s.opts.RowSecurity {
 		return err
 	}
-	if s.opts.RowSecurity {
-		return s.secure(ctx)
-	}
-	return nil
+	return s.secure(ctx)
 }
 
 //go:embed schema.sql
@@ -160,74 +146,45 @@ var schema string
 // a schema of version n up to date.
 var ladder = []string{schema}
 
-// querier is a pool or a transaction.
-type querier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-// schemaVersion returns 0 for a schema without tables.
-func (s *Store) schemaVersion(ctx context.Context, in querier) (version int, err error) {
-	var there bool
-	const query = `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'identity')`
-	err = in.QueryRow(ctx, query, s.opts.Schema).Scan(&there) // to_regclass may answer from a cache of before the lock
-	if err == nil && there {
-		err = in.QueryRow(ctx, s.sql(`SELECT version FROM @identity`)).Scan(&version)
-	}
-	return version, err
-}
-
 // migrate carries out the steps that are missing, while other processes wait for it.
 func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('einomem schema ' || $1, 0))`, s.opts.Schema); err != nil {
 		return err
 	}
-	version, err := s.schemaVersion(ctx, tx)
-	if err != nil || version >= len(ladder) {
+	var there bool
+	const tables = `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'identity')`
+	err := tx.QueryRow(ctx, tables, s.opts.Schema).Scan(&there) // to_regclass may answer from a cache of before the lock
+	version := 0
+	if err == nil && there {
+		err = tx.QueryRow(ctx, s.sql(`SELECT version FROM @identity`)).Scan(&version)
+	}
+	switch {
+	case err != nil:
 		return err
-	}
-	steps := ladder[version:]
-	if version == 0 {
-		id := make([]byte, 6)
-		_, _ = rand.Read(id) // it never fails
-		first := `INSERT INTO @identity VALUES ('` + hex.EncodeToString(id) + `', 0)`
-		steps = []string{steps[0] + first}
-		steps = append(steps, ladder[1:]...)
-		var there bool
-		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, s.opts.Schema).Scan(&there); err != nil {
-			return err
-		}
-		if !there { // a role without the right to create one may have it
-			steps[0] = `CREATE SCHEMA "` + s.opts.Schema + `";` + steps[0]
+	case version > len(ladder):
+		return fmt.Errorf("%w: the schema has version %d, and this code knows versions up to %d: update the code", backends.ErrUnavailable, version, len(ladder))
+	case version < len(ladder):
+		for _, step := range append(ladder[version:], fmt.Sprintf(`UPDATE @identity SET version = %d`, len(ladder))) {
+			if _, err := tx.Conn().PgConn().Exec(ctx, s.sql(step)).ReadAll(); err != nil {
+				return err
+			}
 		}
 	}
-	for _, step := range append(steps, fmt.Sprintf(`UPDATE @identity SET version = %d`, len(ladder))) {
-		if _, err := tx.Conn().PgConn().Exec(ctx, s.sql(step)).ReadAll(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.QueryRow(ctx, s.sql(`SELECT id FROM @identity`)).Scan(&s.id)
 }
 
-// secure turns row security on where it is off, and makes sure that it holds for this role.
+//go:embed secure.sql
+var rowSecurity string
+
+// secure turns row security on, and makes sure that it holds for this role.
 func (s *Store) secure(ctx context.Context) error {
-	for _, table := range secured {
-		name := s.sql("@" + table)
-		for range 2 {
-			var on, active bool
-			row := s.pool.QueryRow(ctx, `SELECT relrowsecurity AND relforcerowsecurity, row_security_active(oid) FROM pg_class WHERE oid = to_regclass($1)`, name)
-			if err := row.Scan(&on, &active); err != nil {
-				return err
-			}
-			if on && !active {
-				return fmt.Errorf("%w: row security does not hold for this role: choose one that is neither a superuser nor BYPASSRLS", backends.ErrInvalid)
-			}
-			if on {
-				break
-			}
-			if _, err := s.pool.Exec(ctx, `ALTER TABLE `+name+` ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`); err != nil {
-				return err
-			}
-		}
+	if _, err := s.pool.Exec(ctx, s.sql(rowSecurity)); err != nil {
+		return err
 	}
-	return nil
+	var active bool
+	err := s.pool.QueryRow(ctx, s.sql(`SELECT row_security_active('@partitions')`)).Scan(&active)
+	if err == nil && !active {
+		err = fmt.Errorf("%w: row security does not hold for this role: choose one that is neither a superuser nor BYPASSRLS", backends.ErrInvalid)
+	}
+	return err
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/plan"
@@ -14,46 +16,29 @@ import (
 
 // record is a row of the table records.
 type record struct {
-	memory string
-	vector []byte
+	Memory string
+	Vector []byte
 }
 
-func (r *record) fields() []any { return []any{&r.memory, &r.vector} }
-
-// records returns the records that a condition selects. It is the last statement of a transaction.
-func (t *tx) records(which string, args ...any) ([]store.Record, error) {
-	var found []record
-	list(t, &found, (*record).fields, `SELECT memory, vector FROM @records WHERE `+which, args...)
-	if err := t.finish(); err != nil {
+// records returns the records that a query selects. It is the last statement of a transaction.
+func (t *tx) records(from string, args ...any) ([]store.Record, error) {
+	found, err := last(t, rowTo[record], `SELECT memory, vector FROM `+from, args...)
+	if err != nil {
 		return nil, err
 	}
 	out := make([]store.Record, len(found))
 	return out, plan.Each(len(out), func(i int) error {
-		out[i].Vector = found[i].vector
-		return plan.Decode("record", found[i].memory, &out[i].Memory)
+		out[i].Vector = found[i].Vector
+		return plan.Decode("record", found[i].Memory, &out[i].Memory)
 	})
-}
-
-func byID(all []store.Record) map[string]*store.Record {
-	out := make(map[string]*store.Record, len(all))
-	for i := range all {
-		out[all[i].ID] = &all[i]
-	}
-	return out
 }
 
 // Get implements [store.Records].
 func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
 	doing := fmt.Sprintf("get %d records of %s", len(ids), p)
 	return call(ctx, s, &reading, doing, p, "", func(t *tx) ([]store.Record, error) {
-		all, err := t.records(`part = `+own+` AND id = ANY($2)`, t.name, bytesOf(ids))
-		found, out := byID(all), []store.Record(nil)
-		for _, id := range ids {
-			if r := found[id]; r != nil {
-				out = append(out, *r)
-			}
-		}
-		return out, err
+		return t.records(`unnest($2::bytea[]) WITH ORDINALITY AS wanted (id, place) JOIN @records r ON r.id = wanted.id
+			WHERE part = `+own+` ORDER BY place`, t.name, bytesOf(ids))
 	})
 }
 
@@ -63,28 +48,24 @@ const changesPage = 1000
 
 // Changes implements [store.Records].
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
-	doing, since := "changes of "+p.String(), place{}
-	news, err := call(ctx, s, &glancing, doing, p, "", func(t *tx) (out *store.ChangeSet, err error) {
-		if since, err = parsePlace(cursor); err != nil {
-			return nil, err
-		}
-		part, err := t.partition()
-		if at := (place{part.pk, part.version, part.server}); err == nil && at == since {
-			out = &store.ChangeSet{Version: part.version, Cursor: cursor, Embedding: part.embedding()}
-		}
-		return out, err
-	})
-	if news != nil || err != nil {
-		return news, err
+	doing := "changes of " + p.String()
+	since, err := parsePlace(cursor)
+	if err != nil {
+		return nil, describe(doing, err)
+	}
+	part, err := call(ctx, s, &glancing, doing, p, "", (*tx).partition)
+	switch {
+	case err != nil:
+		return nil, err
+	case part.at(part.Version) == since:
+		return &store.ChangeSet{Version: part.Version, Cursor: cursor, Embedding: part.embedding()}, nil
 	}
 	return call(ctx, s, &reading, doing, p, "", func(t *tx) (*store.ChangeSet, error) { return t.changes(since) })
 }
 
-// partition sends the queue, and reads the row of the partition.
+// partition reads the row of the partition.
 func (t *tx) partition() (partition, error) {
-	var found []partition
-	list(t, &found, (*partition).fields, selectPartition, t.name)
-	err := t.flush()
+	found, err := ask(t, rowTo[partition], selectPartition, t.name)
 	return append(found, partition{})[0], err
 }
 
@@ -96,38 +77,35 @@ const lastVersions = `(SELECT version FROM @records WHERE part = $1 AND version 
 // changes reads one page.
 func (t *tx) changes(since place) (*store.ChangeSet, error) {
 	part, err := t.partition()
-	out := &store.ChangeSet{Embedding: part.embedding()}
+	out := &store.ChangeSet{Embedding: part.embedding(), Version: part.Version}
 	// A partition of another key was dropped. A version ahead may be lost, and so may one that
 	// a server had before its start.
-	if since.part != 0 && (since.part != part.pk || since.at > part.version || since.server != part.server) {
+	if since.part != 0 && (since.part != part.PK || since.at > part.Version || since.server != part.Server) {
 		since, out.Reset = place{}, true
 	}
-	if err != nil || part.pk == 0 {
+	if err != nil || part.PK == 0 {
 		return out, err
 	}
-	var ends []int64
-	column(t, &ends, lastVersions, part.pk, since.at, changesPage-1)
-	if err := t.flush(); err != nil {
+	ends, err := ask(t, pgx.RowTo[int64], lastVersions, part.PK, since.at, changesPage-1)
+	if err != nil {
 		return nil, err
 	}
-	out.Version = part.version
 	for _, end := range ends {
 		out.Version = min(out.Version, end)
 	}
-	out.Cursor, out.More = place{part.pk, out.Version, part.server}.String(), out.Version < part.version
-	var gone [][]byte
+	out.Cursor, out.More = part.at(out.Version).String(), out.Version < part.Version
+	const within = `part = $1 AND version > $2 AND version <= $3 ORDER BY version, id`
 	if since.at > 0 { // a new reader has nothing to remove
-		column(t, &gone, `SELECT id FROM @tombstones WHERE part = $1 AND version > $2 AND version <= $3 ORDER BY version, id`, part.pk, since.at, out.Version)
+		list(t, &out.Removed, rowToID, `SELECT id FROM @tombstones WHERE `+within, part.PK, since.at, out.Version)
 	}
-	out.Records, err = t.records(`part = $1 AND version > $2 AND version <= $3 ORDER BY version, id`, part.pk, since.at, out.Version)
-	out.Removed = stringsOf(gone)
+	out.Records, err = t.records(`@records WHERE `+within, part.PK, since.at, out.Version)
 	return out, err
 }
 
 // History implements [store.Records].
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
 	return call(ctx, s, &reading, fmt.Sprintf("history of %q", id), p, "", func(t *tx) ([]backends.Event, error) {
-		return values[backends.Event](t, "event of "+id, `SELECT event FROM @events WHERE part = `+own+` AND id = $2 ORDER BY pk`, t.name, []byte(id))
+		return lastValues[backends.Event](t, "event of "+id, `SELECT event FROM @events WHERE part = `+own+` AND id = $2 ORDER BY pk`, t.name, []byte(id))
 	})
 }
 

@@ -2,10 +2,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 
 -- Schema version 1: everything. The package comment describes the tables and must change
--- with them. A step that was released is never edited: a change becomes a new step. Each @
--- becomes the name of the schema.
+-- with them. A step that was released is never edited: a change becomes a new step. @schema
+-- becomes the quoted name of the schema, and each other @ that name with a dot.
 
+DO $$
+BEGIN
+	IF NOT EXISTS (SELECT 1 FROM pg_namespace WHERE '"' || nspname || '"' = '@schema') THEN
+		CREATE SCHEMA @schema; -- a role without the right to create one may have one
+	END IF;
+END $$;
 CREATE TABLE @identity (id text NOT NULL, version int NOT NULL);
+INSERT INTO @identity VALUES (left(replace(gen_random_uuid()::text, '-', ''), 12), 1);
 CREATE TABLE @partitions (
 	pk        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- never used again, so that a dropped partition has other cursors
 	name      text COLLATE "C" NOT NULL UNIQUE, -- namespace/kind/id, percent-encoded

@@ -14,16 +14,14 @@ import (
 
 // session is a row of the table sessions.
 type session struct {
-	pk, part int64
-	id       []byte
-	state    string
-	store.Session
+	PK, Part       int64
+	State          string
+	*store.Session `db:"-"` // the state, decoded
+	created        bool     // by this transaction
 }
 
-func (s *session) fields() []any { return []any{&s.pk, &s.part, &s.id, &s.state} }
-
 const (
-	selectSession = `SELECT pk, part, id, state FROM @sessions WHERE `
+	selectSession = `SELECT pk, part, state FROM @sessions WHERE `
 
 	// unexpired is the condition that a session has not ended at $2.
 	unexpired = `(expires IS NULL OR expires > $2)`
@@ -32,67 +30,57 @@ const (
 // session sends the queue, and locks a session of the partition. It returns nil for a missing
 // one. An expired one is erased, and counts as missing.
 func (t *tx) session(id string) (*session, error) {
-	var found []session
-	list(t, &found, (*session).fields, selectSession+`part = $1 AND id = $2 FOR UPDATE`, t.part.pk, []byte(id))
-	if err := t.flush(); err != nil || len(found) == 0 {
+	found, err := ask(t, rowTo[session], selectSession+`part = $1 AND id = $2 FOR UPDATE`, t.part.PK, []byte(id))
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	out := &found[0]
-	if err := plan.Decode("session "+id, out.state, &out.Session); err != nil || !plan.Expired(&out.Session, t.now) {
+	out.Session = &store.Session{}
+	if out.created = out.State == ""; out.created {
+		return out, nil
+	}
+	if err := plan.Decode("session "+id, out.State, out.Session); err != nil || !plan.Expired(out.Session, t.now) {
 		return out, err
 	}
-	t.erase([]int64{out.pk}, out.id)
-	return nil, t.flush()
+	t.erase(`pk = $1`, out.PK)
+	return nil, nil
 }
 
-// start is session, except that it creates a missing one. It reports whether it did.
-func (t *tx) start(id string, scope backends.Scope) (*session, bool, error) {
-	first := &session{part: t.part.pk, Session: store.Session{Partition: t.part.Partition, ID: id, Scope: scope, Created: t.now}}
-	state, err := plan.Encode("session "+id, &first.Session)
-	if err != nil {
-		return nil, false, err
-	}
+// start is session, except that it creates a missing one.
+func (t *tx) start(id string, scope backends.Scope) (*session, error) {
 	for {
-		if found, err := t.session(id); found != nil || err != nil {
-			return found, false, err
+		row, err := t.session(id)
+		if row != nil || err != nil {
+			if row != nil && row.created {
+				row.Session = &store.Session{Partition: t.p, ID: id, Scope: scope, Created: t.now}
+			}
+			return row, err
 		}
-		var pks []int64
-		column(t, &pks, `INSERT INTO @sessions (part, id, state) VALUES ($1, $2, $3) ON CONFLICT (part, id) DO NOTHING RETURNING pk`, t.part.pk, []byte(id), state)
-		if err := t.flush(); err != nil {
-			return nil, false, err
-		}
-		if len(pks) > 0 {
-			first.pk = pks[0]
-			return first, true, nil
-		}
+		t.exec(`INSERT INTO @sessions (part, id) VALUES ($1, $2) ON CONFLICT (part, id) DO NOTHING`, t.part.PK, []byte(id))
 	}
 }
 
 // save queues the state as changed now.
-func (t *tx) save(row *session) error {
+func (t *tx) save(row *session) {
 	row.Version++
 	row.Updated = t.now
-	state, err := plan.Encode("session "+row.ID, &row.Session)
 	var expires any // NULL: never
 	if !row.Expires.IsZero() {
 		expires = plan.Micros(row.Expires)
 	}
-	t.exec(`UPDATE @sessions SET last = $2, pending = $3, expires = $4, state = $5 WHERE pk = $1`, row.pk, row.LastSeq, row.Pending(), expires, state)
-	return err
+	t.exec(`UPDATE @sessions SET last = $2, pending = $3, expires = $4, state = $5 WHERE pk = $1`,
+		row.PK, row.LastSeq, row.Pending(), expires, t.encode("session "+row.ID, row.Session))
 }
 
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
 	return call(ctx, s, &reading, fmt.Sprintf("session %q", id), p, id, func(t *tx) (*store.Session, error) {
-		found, err := values[store.Session](t, "session", `SELECT state FROM @sessions WHERE part = `+own+` AND `+unexpired+` AND id = $3`,
+		found, err := lastValues[store.Session](t, "session", `SELECT state FROM @sessions WHERE part = `+own+` AND `+unexpired+` AND id = $3`,
 			t.name, t.now.UnixMicro(), []byte(id))
 		if err == nil && len(found) == 0 {
 			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
 		}
-		if err != nil {
-			return nil, err
-		}
-		return &found[0], nil
+		return &append(found, store.Session{})[0], err
 	})
 }
 
@@ -124,15 +112,13 @@ func (t *tx) update(row *session, u *store.SessionUpdate) (*store.Session, error
 	if row == nil {
 		return nil, fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound)
 	}
-	state, refused := plan.Session(u, &row.Session, t.now)
+	state, refused := plan.Session(u, row.Session, t.now)
 	if state == nil {
 		return nil, refused
 	}
-	row.Session = *state
-	if err := t.save(row); err != nil {
-		return nil, err
-	}
-	return &row.Session, refused
+	row.Session = state
+	t.save(row)
+	return row.Session, refused
 }
 
 // Append implements [store.Sessions].
@@ -140,23 +126,17 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 	if err := a.Validate(); err != nil {
 		return nil, describe("append", err)
 	}
-	out, err := call(ctx, s, &appending, fmt.Sprintf("append %d messages to session %q", len(a.Entries), id), p, id, func(t *tx) (*store.Session, error) {
-		row, created, err := t.start(id, a.Scope)
+	doing := fmt.Sprintf("append %d messages to session %q", len(a.Entries), id)
+	out, err := call(ctx, s, &appending, doing, p, id, func(t *tx) (*store.Session, error) {
+		row, err := t.start(id, a.Scope)
 		if err != nil {
 			return nil, err
 		}
-		pending := row.Pending()
-		added, err := t.append(row, a.Entries)
-		if err != nil || added == 0 && !created {
-			return &row.Session, err
+		changed, err := t.append(row, a)
+		if changed {
+			t.save(row)
 		}
-		if a.Learnt && !pending {
-			row.Watermark = row.LastSeq
-		}
-		if a.TTL > 0 {
-			row.Expires = t.now.Add(a.TTL)
-		}
-		return &row.Session, t.save(row)
+		return row.Session, err
 	})
 	if err == nil && s.appends.Add(1)%purgeEvery == 0 {
 		_ = s.purge(ctx) // the next one tries again
@@ -164,40 +144,33 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 	return out, err
 }
 
-// append queues the entries whose ids are new, and returns how many.
-func (t *tx) append(row *session, entries []store.Entry) (int, error) {
-	ids, known, added := make([][]byte, len(entries)), map[string]bool{}, 0
-	for i := range entries {
-		ids[i] = []byte(entries[i].ID)
+// append queues the entries whose ids are new, and reports whether the session changed.
+func (t *tx) append(row *session, a *store.Append) (bool, error) {
+	ids, known := make([][]byte, len(a.Entries)), map[string]bool{}
+	for i := range a.Entries {
+		ids[i] = []byte(a.Entries[i].ID)
 	}
-	var there [][]byte
-	column(t, &there, `SELECT id FROM @messages WHERE session = $1 AND id = ANY($2)`, row.pk, ids)
-	if err := t.flush(); err != nil {
-		return 0, err
+	held, err := ask(t, rowToID, `SELECT id FROM @messages WHERE session = $1 AND id = ANY($2)`, row.PK, ids)
+	if err != nil {
+		return false, err
 	}
-	for _, id := range there {
-		known[string(id)] = true
+	for _, id := range held {
+		known[id] = true
 	}
-	news := rows{query: insertMessages, more: []any{row.pk}}
-	for _, e := range entries {
+	news := t.rows(insertMessages, row.PK)
+	defer news.send()
+	return plan.Append(a, row.Session, row.created, t.now, func(i int, seq int64) (bool, error) {
+		e := a.Entries[i]
 		if known[e.ID] {
-			continue
+			return false, nil
 		}
+		known[e.ID] = true
 		if e.Time.IsZero() {
 			e.Time = t.now
 		}
-		text, err := plan.Encode("message "+e.ID, &e)
-		if err != nil {
-			return 0, err
-		}
-		known[e.ID] = true
-		added++
-		row.LastSeq++
-		row.Tokens += int64(e.Tokens)
-		news.add(t, e.ID, row.LastSeq, text, nil)
-	}
-	news.send(t)
-	return added, nil
+		news.add(e.ID, seq, t.encode("message "+e.ID, &e), nil)
+		return true, nil
+	})
 }
 
 // Read implements [store.Sessions].
@@ -208,23 +181,21 @@ func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r sto
 		query, order = `SELECT * FROM (`+query, ` DESC LIMIT $6) newest ORDER BY seq`
 	}
 	type message struct {
-		seq   int64
-		entry string
+		Seq   int64
+		Entry string
 	}
 	return call(ctx, s, &reading, fmt.Sprintf("read session %q", id), p, id, func(t *tx) ([]store.Entry, error) {
-		var found []message
-		list(t, &found, func(m *message) []any { return []any{&m.seq, &m.entry} }, query+order,
-			t.name, t.now.UnixMicro(), []byte(id), max(r.After, 0), r.Upto, r.Size())
-		if err := t.finish(); err != nil || len(found) == 0 {
+		found, err := last(t, rowTo[message], query+order, t.name, t.now.UnixMicro(), []byte(id), max(r.After, 0), r.Upto, r.Size())
+		if err != nil || len(found) == 0 {
 			return nil, err
 		}
 		out := make([]store.Entry, len(found))
 		return out, plan.Each(len(out), func(i int) error {
-			seq, what := found[0].seq+int64(i), fmt.Sprintf("message %d", found[i].seq)
-			if seq != found[i].seq { // sequence numbers have no gaps
+			seq, what := found[0].Seq+int64(i), fmt.Sprintf("message %d", found[i].Seq)
+			if seq != found[i].Seq { // sequence numbers have no gaps
 				return fmt.Errorf("%s: %w: message %d is missing: restore a backup", what, backends.ErrUnavailable, seq)
 			}
-			err := plan.Decode(what, found[i].entry, &out[i])
+			err := plan.Decode(what, found[i].Entry, &out[i])
 			out[i].Seq = seq
 			return err
 		})
@@ -248,15 +219,14 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 		if err != nil {
 			return nil, err
 		}
-		var found []session
-		list(t, &found, (*session).fields, selectSession+which+` AND `+unexpired+` ORDER BY part, pk LIMIT $5`,
+		found, err := last(t, rowTo[session], selectSession+which+` AND `+unexpired+` ORDER BY part, pk LIMIT $5`,
 			t.name, t.now.UnixMicro(), after.part, after.at, q.Page.Size()+1)
-		if err := t.finish(); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		out := &store.SessionPage{}
-		found, out.Next = cut(found, q.Page, func(s *session) string { return place{part: s.part, at: s.pk}.String() })
+		found, out.Next = plan.Cut(found, q.Page, func(s *session) string { return place{part: s.Part, at: s.PK}.String() })
 		out.Sessions = make([]store.Session, len(found))
-		return out, plan.Each(len(found), func(i int) error { return plan.Decode("session", found[i].state, &out.Sessions[i]) })
+		return out, plan.Each(len(found), func(i int) error { return plan.Decode("session", found[i].State, &out.Sessions[i]) })
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/einomem/einomem/backends"
@@ -46,54 +47,57 @@ func (s *Store) Close() error {
 	return nil
 }
 
+// open returns an error after Close.
+func (s *Store) open() error {
+	if s.closed {
+		return fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
+	}
+	return nil
+}
+
 // sql returns a statement with the schema's name for each @.
 func (s *Store) sql(text string) string { return s.schema.Replace(text) }
 
 // now returns the clock's time in UTC, as it is stored.
 func (s *Store) now() time.Time { return s.opts.Clock().UTC() }
 
-// partition is a row of the table partitions. The pk is 0 for a missing one.
+// partition is a row of the table partitions. The PK is 0 for a missing one.
 type partition struct {
-	backends.Partition
-	pk, version int64
-	records     int64  // how many it has
-	model       []byte // of its embedding; empty before the first vector
-	dim         int64  // of its embedding
-	server      int64  // when the server was started
-}
-
-func (p *partition) fields() []any {
-	return []any{&p.pk, &p.version, &p.records, &p.model, &p.dim, &p.server}
-}
-
-// embedding returns the partition's embedding, nil before the first vector.
-func (p *partition) embedding() *store.Embedding {
-	if len(p.model) == 0 {
-		return nil
-	}
-	return &store.Embedding{Model: string(p.model), Dim: int(p.dim)}
+	PK, Version int64
+	Records     int64  // how many it has
+	Model       []byte // of its embedding; empty before the first vector
+	Dim         int64  // of its embedding
+	Server      int64  // when the server was started
 }
 
 const selectPartition = `SELECT pk, version, records, model, dim, (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint
 	FROM @partitions WHERE name = $1`
 
-// lock locks the row of p, which it creates if it is to. The epochs are read after that: a drop
-// that ends later finds what this transaction wrote.
-func (t *tx) lock(p backends.Partition) error {
+// embedding returns the partition's embedding, nil before the first vector.
+func (p *partition) embedding() *store.Embedding {
+	if len(p.Model) == 0 {
+		return nil
+	}
+	return &store.Embedding{Model: string(p.Model), Dim: int(p.Dim)}
+}
+
+// lock locks the row of the partition, which it creates if it is to. The epochs are read after
+// that: a drop that ends later finds what this transaction wrote.
+func (t *tx) lock() error {
 	for {
 		var found []partition
-		list(t, &found, (*partition).fields, selectPartition+t.access.lock, t.name)
-		alive := t.alive()
-		if err := t.flush(); err != nil {
+		list(t, &found, rowTo[partition], selectPartition+t.access.lock, t.name)
+		if err := t.alive(); err != nil {
 			return err
 		}
-		t.part = append(found, partition{})[0]
-		t.part.Partition = p
+		if len(found) > 0 {
+			t.part = found[0]
+		}
 		if len(found) > 0 || !t.create {
-			return alive()
+			return nil
 		}
 		t.exec(`INSERT INTO @partitions (name, namespace, kind, id) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING`,
-			t.name, p.Namespace, string(p.Kind), p.ID)
+			t.name, t.p.Namespace, string(t.p.Kind), t.p.ID)
 	}
 }
 
@@ -109,37 +113,29 @@ func anybody(namespace string) backends.Partition {
 func (s *Store) Partitions(ctx context.Context, namespace string, page store.Page) (*store.PartitionPage, error) {
 	// Every record has an event, and so has every tombstone. The data of an expired session
 	// is gone with it.
-	const query = `SELECT pk, kind, id FROM @partitions p WHERE namespace = $1 AND pk > $2 AND (
+	const query = `SELECT namespace, kind, id, pk FROM @partitions p WHERE namespace = $1 AND pk > $2 AND (
 		EXISTS (SELECT 1 FROM @events WHERE part = p.pk)
 		OR EXISTS (SELECT 1 FROM @records WHERE part = p.pk)
 		OR EXISTS (SELECT 1 FROM @sessions WHERE part = p.pk AND (expires IS NULL OR expires > $4))
 		OR EXISTS (SELECT 1 FROM @blobs b LEFT JOIN @sessions s ON s.part = b.part AND s.id = b.session
 			WHERE b.part = p.pk AND (s.expires IS NULL OR s.expires > $4))) ORDER BY pk LIMIT $3`
+	type named struct {
+		backends.Partition
+		PK int64
+	}
 	return call(ctx, s, &listing, "partitions of "+namespace, anybody(namespace), "", func(t *tx) (*store.PartitionPage, error) {
 		after, err := parsePlace(page.Cursor)
 		if err != nil {
 			return nil, err
 		}
-		var found []partition
-		list(t, &found, func(p *partition) []any { return []any{&p.pk, &p.Kind, &p.ID} }, query, namespace, after.part, page.Size()+1, t.now.UnixMicro())
-		if err := t.finish(); err != nil {
-			return nil, err
-		}
+		found, err := last(t, rowTo[named], query, namespace, after.part, page.Size()+1, t.now.UnixMicro())
 		out := &store.PartitionPage{}
-		found, out.Next = cut(found, page, func(p *partition) string { return place{part: p.pk}.String() })
+		found, out.Next = plan.Cut(found, page, func(p *named) string { return place{part: p.PK}.String() })
 		for _, p := range found {
-			out.Partitions = append(out.Partitions, backends.Partition{Namespace: namespace, Kind: p.Kind, ID: p.ID})
+			out.Partitions = append(out.Partitions, p.Partition)
 		}
-		return out, nil
+		return out, err
 	})
-}
-
-// cut leaves what a page asks for, and returns the cursor of the next page if there is more.
-func cut[T any](found []T, page store.Page, cursor func(*T) string) ([]T, string) {
-	if size := page.Size(); len(found) > size {
-		return found[:size], cursor(&found[size-1])
-	}
-	return found, ""
 }
 
 // place is a reader's position: a partition by its key, and the version or session up to which it
@@ -148,6 +144,9 @@ func cut[T any](found []T, page store.Page, cursor func(*T) string) ([]T, string
 type place struct{ part, at, server int64 }
 
 func (c place) String() string { return fmt.Sprintf("%d.%d.%d", c.part, c.at, c.server) }
+
+// at is the position of a reader that knows the partition up to a version.
+func (p *partition) at(version int64) place { return place{p.PK, version, p.Server} }
 
 // parsePlace reads a cursor. The empty one is the beginning.
 func parsePlace(cursor string) (place, error) {
@@ -169,29 +168,23 @@ func (s *Store) ids(ctx context.Context, doing string, p backends.Partition, pag
 		if err != nil {
 			return nil, err
 		}
-		var found [][]byte
-		column(t, &found, query, append([]any{t.name, []byte(within.Low), page.Size() + 1}, more...)...)
-		if err := t.finish(); err != nil {
-			return nil, err
-		}
 		out := &store.IDPage{}
-		found, out.Next = cut(found, page, func(id *[]byte) string { return plan.NamesCursor(string(*id)) })
-		out.IDs = stringsOf(found)
-		return out, nil
+		found, err := last(t, rowToID, query, append([]any{t.name, []byte(within.Low), page.Size() + 1}, more...)...)
+		out.IDs, out.Next = plan.Cut(found, page, func(id *string) string { return plan.NamesCursor(*id) })
+		return out, err
 	})
+}
+
+// rowToID reads an id, which is a bytea.
+func rowToID(row pgx.CollectableRow) (string, error) {
+	id, err := pgx.RowTo[[]byte](row)
+	return string(id), err
 }
 
 func bytesOf(ids []string) [][]byte {
 	out := make([][]byte, len(ids))
 	for i, id := range ids {
 		out[i] = []byte(id)
-	}
-	return out
-}
-
-func stringsOf(ids [][]byte) (out []string) {
-	for _, id := range ids {
-		out = append(out, string(id))
 	}
 	return out
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/einomem/einomem/backends"
@@ -59,38 +58,29 @@ const everywhere = "*"
 
 // call runs fn in a transaction on p, if the names are legal, and returns its result. It repeats fn
 // after a transient failure. The result of a failed call is the zero value.
-func call[T any](ctx context.Context, s *Store, a *access, doing string, p backends.Partition, session string, fn func(*tx) (T, error)) (T, error) {
-	var out, none T
+func call[T any](ctx context.Context, s *Store, a *access, doing string, p backends.Partition, session string, fn func(*tx) (T, error)) (out T, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	err := cmp.Or(p.Validate(), store.ValidateSession(session))
-	if s.closed {
-		err = fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
-	}
-	if err == nil {
-		err = s.retry(ctx, func() (err error) {
+	if err = cmp.Or(s.open(), p.Validate(), store.ValidateSession(session)); err == nil {
+		err = s.retry(ctx, func() error {
 			out, err = once(ctx, s, a, p, fn)
 			return err
 		})
 	}
-	if err != nil {
-		return none, describe(doing, err)
-	}
-	return out, nil
+	return out, describe(doing, err)
 }
 
 // retry calls fn again after a transient failure.
 func (s *Store) retry(ctx context.Context, fn func() error) error {
 	until := backends.SystemClock().Add(s.opts.Retry)
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		err := ctx.Err()
-		if err == nil {
-			err = fn()
-		}
-		if err != nil && ctx.Err() != nil {
+		err := fn()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if err == nil || !transient(err) || !backends.SystemClock().Before(until) {
+		case !transient(err) || !backends.SystemClock().Before(until):
 			return err
 		}
 		select {
@@ -107,20 +97,24 @@ type tx struct {
 	*access
 	ctx   context.Context
 	conn  *pgxpool.Conn
-	name  string // of the partition of the call, or everywhere
-	queue *pgx.Batch
-	part  partition // of the call, as it is locked
+	p     backends.Partition // of the call
+	name  string             // of the partition, or everywhere
+	part  partition          // its row, as it is locked
 	now   time.Time
-	over  bool // finish was called
+	queue *pgx.Batch
+	err   error // of a value that could not be encoded
+	over  bool  // finish was called
 }
 
+// once makes one attempt of a call. The result of a failed one is the zero value.
 func once[T any](ctx context.Context, s *Store, a *access, p backends.Partition, fn func(*tx) (T, error)) (out T, err error) {
+	var none T
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return out, err
+		return none, err
 	}
 	defer conn.Release() // ends a connection that is still in a transaction
-	t := &tx{Store: s, access: a, ctx: ctx, conn: conn, name: p.String(), queue: &pgx.Batch{}, now: s.now()}
+	t := &tx{Store: s, access: a, ctx: ctx, conn: conn, p: p, name: p.String(), now: s.now(), queue: &pgx.Batch{}}
 	if a.all {
 		t.name = everywhere
 	}
@@ -129,7 +123,7 @@ func once[T any](ctx context.Context, s *Store, a *access, p backends.Partition,
 	}
 	t.exec(settings, t.name, fmt.Sprint(s.opts.Timeout.Milliseconds()))
 	if a.lock != "" {
-		err = t.lock(p)
+		err = t.lock()
 	}
 	if err == nil {
 		out, err = fn(t)
@@ -139,61 +133,68 @@ func once[T any](ctx context.Context, s *Store, a *access, p backends.Partition,
 	}
 	if err != nil {
 		t.rollback()
+		return none, err
 	}
-	return out, err
+	return out, nil
 }
 
 // exec queues a statement.
 func (t *tx) exec(query string, args ...any) { t.queue.Queue(t.sql(query), args...) }
 
-// count queues a statement, and adds the number of rows that it changes to n.
-func (t *tx) count(n *int, query string, args ...any) {
-	t.queue.Queue(t.sql(query), args...).Exec(func(tag pgconn.CommandTag) error {
-		*n += int(tag.RowsAffected())
-		return nil
+// rowTo reads a row into the fields of a T, by their order.
+func rowTo[T any](row pgx.CollectableRow) (T, error) { return pgx.RowToStructByPos[T](row) }
+
+// list queues a query. When the queue was sent, out has its rows, too.
+func list[T any](t *tx, out *[]T, read pgx.RowToFunc[T], query string, args ...any) {
+	t.queue.Queue(t.sql(query), args...).Query(func(rows pgx.Rows) (err error) {
+		*out, err = pgx.AppendRows(*out, rows, read)
+		return err
 	})
 }
 
-// list queues a query. When the queue was sent, out holds its rows, with the columns in the fields
-// that fields names.
-func list[T any](t *tx, out *[]T, fields func(*T) []any, query string, args ...any) {
-	t.queue.Queue(t.sql(query), args...).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			var row T
-			if err := rows.Scan(fields(&row)...); err != nil {
-				return err
-			}
-			*out = append(*out, row)
-		}
-		return rows.Err()
-	})
+// ask sends the queue with a query, and returns its rows.
+func ask[T any](t *tx, read pgx.RowToFunc[T], query string, args ...any) (out []T, err error) {
+	list(t, &out, read, query, args...)
+	err = t.flush()
+	return out, err
 }
 
-// column queues a query of one column.
-func column[T any](t *tx, out *[]T, query string, args ...any) {
-	list(t, out, func(v *T) []any { return []any{v} }, query, args...)
+// last is ask with the end of the transaction.
+func last[T any](t *tx, read pgx.RowToFunc[T], query string, args ...any) (out []T, err error) {
+	list(t, &out, read, query, args...)
+	err = t.finish()
+	return out, err
 }
 
-// values returns what a query of JSON selects. It is the last statement of a transaction.
-func values[T any](t *tx, what, query string, args ...any) ([]T, error) {
-	var texts []string
-	column(t, &texts, query, args...)
-	if err := t.finish(); err != nil || len(texts) == 0 {
+// lastValues is last for a query of JSON.
+func lastValues[T any](t *tx, what, query string, args ...any) ([]T, error) {
+	texts, err := last(t, pgx.RowTo[string], query, args...)
+	if err != nil {
 		return nil, err
 	}
 	return decode[T](what, texts)
 }
 
 func decode[T any](what string, texts []string) ([]T, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
 	out := make([]T, len(texts))
 	return out, plan.Each(len(out), func(i int) error { return plan.Decode(what, texts[i], &out[i]) })
+}
+
+// encode returns a value as JSON. An error of it fails the transaction.
+func (t *tx) encode(what string, v any) string {
+	text, err := plan.Encode(what, v)
+	t.err = cmp.Or(t.err, err)
+	return text
 }
 
 // flush sends the queue, and waits for all answers.
 func (t *tx) flush() error {
 	some := t.queue
-	if some.Len() == 0 {
-		return nil
+	if t.err != nil || some.Len() == 0 {
+		return t.err
 	}
 	t.queue = &pgx.Batch{}
 	return t.conn.SendBatch(t.ctx, some).Close()
@@ -207,7 +208,7 @@ func (t *tx) finish() error {
 		t.exec(`COMMIT`)
 	}
 	err := t.flush()
-	if err != nil && t.begin == toWrite && !undone(err) {
+	if err != nil && t.err == nil && t.begin == toWrite && !undone(err) {
 		return fmt.Errorf("%w: no answer to COMMIT: it may be stored: %w", backends.ErrUnavailable, err)
 	}
 	return err

@@ -10,11 +10,11 @@
 // if a check fails. A plan holds for the records that it was made from, changed or not.
 //
 // [Session] does the same for one session. It returns the state after an update, for a
-// store that knows that the state before is still current.
+// store that knows that the state before is still current. [Append] does it for an append.
 //
 // Stores themselves validate the batch, replay idempotency keys, raise versions and look up
-// sessions. They share the encodings of values and cursors here: [Encode], [Decode], [Micros]
-// and [Names].
+// sessions. They share the encodings of values and cursors here: [Encode], [Decode], [Micros],
+// [Names] and [Cut].
 package plan
 
 import (
@@ -233,6 +233,32 @@ func (p *planner) event(m *store.Mutation, id string, e backends.Event) {
 // Expired reports whether a session is gone at now, removed or not.
 func Expired(s *store.Session, now time.Time) bool {
 	return !s.Expires.IsZero() && !now.Before(s.Expires)
+}
+
+// Append adds a, which must be valid, to the log of a session. It changes the state st, and reports
+// whether it did; a session that was created for it counts as changed. It calls write with the
+// index of each entry and its number in the log. An entry is added if write returns true; one
+// whose id the log holds is skipped. Version and Updated stay as they are.
+func Append(a *store.Append, st *store.Session, created bool, now time.Time, write func(i int, seq int64) (bool, error)) (bool, error) {
+	idle, changed := !st.Pending(), created
+	for i := range a.Entries {
+		added, err := write(i, st.LastSeq+1)
+		if err != nil {
+			return false, err
+		}
+		if added {
+			changed = true
+			st.LastSeq++
+			st.Tokens += int64(a.Entries[i].Tokens)
+		}
+	}
+	if changed && a.Learnt && idle {
+		st.Watermark = st.LastSeq
+	}
+	if changed && a.TTL > 0 {
+		st.Expires = now.Add(a.TTL)
+	}
+	return changed, nil
 }
 
 // Session returns the state of a session after u, which must be valid. The state before

@@ -114,5 +114,11 @@ func ParseNames(what, prefix, cursor string) (Names, error) {
 // NamesCursor returns the cursor of a page that ends with the name last.
 func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToString([]byte(last)) }
 
-// Holds reports whether a name is in the range.
-func (r Names) Holds(name string) bool { return r.Low <= name && name < r.High }
+// Cut returns a page of what was found, and the cursor of the next one. A store looks for one entry
+// more than page asks for: if that is found, there is a next page.
+func Cut[T any](found []T, page store.Page, cursor func(last *T) string) ([]T, string) {
+	if size := page.Size(); len(found) > size {
+		return found[:size], cursor(&found[size-1])
+	}
+	return found, ""
+}

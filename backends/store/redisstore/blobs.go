@@ -114,7 +114,7 @@ func (s *Store) blobNames(ctx context.Context, p backends.Partition, id string, 
 	if state.kept.Val() == "" && len(names.Val()) == 0 {
 		return nil, s.vanished(ctx, p)
 	}
-	out := slices.DeleteFunc(names.Val(), func(name string) bool { return !within.Holds(name) })
+	out := slices.DeleteFunc(names.Val(), func(name string) bool { return name < within.Low || name >= within.High })
 	slices.Sort(out)
 	return out, nil
 }

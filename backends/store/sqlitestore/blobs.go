@@ -5,7 +5,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/einomem/einomem/backends"
@@ -76,18 +75,10 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, pr
 		if err != nil {
 			return nil, err
 		}
-		out, size := &store.BlobPage{}, page.Size()
-		args := []any{part.pk, session, within.Low, within.High, s.now().UnixMicro(), size + 1}
-		err = c.each(ctx, blobsQuery, args, func(rows *sql.Rows) error {
-			var b store.BlobInfo
-			err := rows.Scan(&b.Name, &b.Size)
-			out.Blobs = append(out.Blobs, b)
-			return err
-		})
-		if len(out.Blobs) > size { // one more than asked for: there is a next page
-			out.Blobs = out.Blobs[:size]
-			out.Next = plan.NamesCursor(out.Blobs[size-1].Name)
-		}
+		out := &store.BlobPage{}
+		found, err := collect(ctx, c, func(b *store.BlobInfo) []any { return []any{&b.Name, &b.Size} }, blobsQuery,
+			part.pk, session, within.Low, within.High, s.now().UnixMicro(), page.Size()+1)
+		out.Blobs, out.Next = plan.Cut(found, page, func(b *store.BlobInfo) string { return plan.NamesCursor(b.Name) })
 		return out, err
 	})
 }

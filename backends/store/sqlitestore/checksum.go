@@ -58,14 +58,7 @@ func (r *sealed) decode(what string, v any) error {
 
 // rows returns all rows that a query selects.
 func (c *conn) rows(ctx context.Context, query string, args ...any) ([]sealed, error) {
-	var out []sealed
-	err := c.each(ctx, query, args, func(rows *sql.Rows) error {
-		var r sealed
-		err := rows.Scan(r.columns()...)
-		out = append(out, r)
-		return err
-	})
-	return out, err
+	return collect(ctx, c, (*sealed).columns, query, args...)
 }
 
 // decoded returns the values of the rows that a query selects.

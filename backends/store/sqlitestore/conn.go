@@ -101,16 +101,21 @@ func (c *conn) each(ctx context.Context, query string, args []any, fn func(*sql.
 	return rows.Err()
 }
 
-// column returns the only column of a query.
-func column[T any](ctx context.Context, c *conn, query string, args ...any) ([]T, error) {
+// collect returns the rows of a query, with the columns in the fields that a function names.
+func collect[T any](ctx context.Context, c *conn, fields func(*T) []any, query string, args ...any) ([]T, error) {
 	var out []T
 	err := c.each(ctx, query, args, func(rows *sql.Rows) error {
-		var v T
-		err := rows.Scan(&v)
-		out = append(out, v)
+		var row T
+		err := rows.Scan(fields(&row)...)
+		out = append(out, row)
 		return err
 	})
 	return out, err
+}
+
+// column returns the only column of a query.
+func column[T any](ctx context.Context, c *conn, query string, args ...any) ([]T, error) {
+	return collect(ctx, c, func(v *T) []any { return []any{v} }, query, args...)
 }
 
 // script runs statements that are used too rarely to prepare them.

@@ -5,7 +5,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strconv"
 	"time"
@@ -29,12 +28,12 @@ const (
 
 // session reads a session of the partition, nil if it is missing or expired.
 func (c *conn) session(part partition, session string, now time.Time) (*sessionRow, error) {
-	row, r := &sessionRow{part: part.pk}, sealed{}
-	found, err := c.row(`SELECT pk, part, id, state, NULL, sum FROM sessions WHERE part = ? AND id = ?`,
-		[]any{part.pk, session}, append([]any{&row.pk}, r.columns()...)...)
+	row, r := &sessionRow{part: part.pk}, listed{}
+	found, err := c.row(`SELECT pk, part, id, state, NULL, sum FROM sessions WHERE part = ? AND id = ?`, []any{part.pk, session}, r.columns()...)
 	if err != nil || !found {
 		return nil, err
 	}
+	row.pk = r.pk
 	if err := r.decode("session", &row.Session); err != nil || plan.Expired(&row.Session, now) {
 		return nil, err
 	}
@@ -213,27 +212,29 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 		if q.Partition != nil {
 			from, after.part = from[:1], part.pk
 		}
-		out, size, now := &store.SessionPage{}, q.Page.Size(), s.now().UnixMicro()
-		for i := 0; i < len(from) && out.Next == "" && err == nil; i++ {
-			err = c.each(ctx, listing(from[i], q.Pending), []any{after.part, after.at, now, size + 1}, func(rows *sql.Rows) error {
-				if len(out.Sessions) == size { // one more than asked for: there is a next page
-					out.Next = after.String()
-					return nil
-				}
-				var r sealed
-				var session store.Session
-				if err := rows.Scan(append([]any{&after.at}, r.columns()...)...); err != nil {
-					return err
-				}
-				after.part = r.owner
-				err := r.decode("session", &session)
-				out.Sessions = append(out.Sessions, session)
-				return err
-			})
+		var found []listed
+		for _, some := range from {
+			more, err := collect(ctx, c, (*listed).columns, listing(some, q.Pending),
+				after.part, after.at, s.now().UnixMicro(), q.Page.Size()+1-len(found))
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, more...)
 		}
-		return out, err
+		out := &store.SessionPage{}
+		found, out.Next = plan.Cut(found, q.Page, func(l *listed) string { return place{l.owner, l.pk}.String() })
+		out.Sessions = make([]store.Session, len(found))
+		return out, plan.Each(len(found), func(i int) error { return found[i].decode("session", &out.Sessions[i]) })
 	})
 }
+
+// listed is a row of a listing of sessions.
+type listed struct {
+	pk int64
+	sealed
+}
+
+func (l *listed) columns() []any { return append([]any{&l.pk}, l.sealed.columns()...) }
 
 // The rest of a listing after a place: the remaining sessions of the partition, then the
 // other partitions. A page needs two queries, because SQLite would search an index for the
@@ -266,21 +267,16 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 		if err != nil {
 			return nil, err
 		}
-		pending := row.Pending()
-		added, err := c.appendEntries(row, a.Entries, texts)
-		if err != nil {
-			return nil, err
+		changed, err := plan.Append(a, &row.Session, created, now, func(i int, seq int64) (bool, error) {
+			r := message(row, seq, texts[i])
+			n, err := c.count(`INSERT INTO messages (session, seq, id, entry, sum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (session, id) DO NOTHING`,
+				r.owner, seq, a.Entries[i].ID, r.text, r.checksum())
+			return n > 0, err
+		})
+		if changed {
+			err = c.saveSession(row, now)
 		}
-		if added == 0 && !created {
-			return &row.Session, nil
-		}
-		if a.Learnt && !pending {
-			row.Watermark = row.LastSeq
-		}
-		if a.TTL > 0 {
-			row.Expires = now.Add(a.TTL)
-		}
-		return &row.Session, c.saveSession(row, now)
+		return &row.Session, err
 	})
 }
 
@@ -317,26 +313,6 @@ func encodeEntries(entries []store.Entry, now time.Time) ([]string, error) {
 		out[i] = text
 	}
 	return out, nil
-}
-
-// appendEntries writes the entries whose ids are new, and returns how many.
-func (c *conn) appendEntries(row *sessionRow, entries []store.Entry, texts []string) (int, error) {
-	added := 0
-	for i, e := range entries {
-		seq := row.LastSeq + 1
-		n, err := c.count(`INSERT INTO messages (session, seq, id, entry, sum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (session, id) DO NOTHING`,
-			row.pk, seq, e.ID, texts[i], message(row, seq, texts[i]).checksum())
-		if err != nil {
-			return 0, err
-		}
-		if n == 0 {
-			continue
-		}
-		added++
-		row.LastSeq = seq
-		row.Tokens += int64(e.Tokens)
-	}
-	return added, nil
 }
 
 // Read implements [store.Sessions].

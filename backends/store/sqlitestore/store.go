@@ -240,7 +240,7 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 func (s *Store) FindPartitions(ctx context.Context, q store.PartitionQuery) (*store.PartitionPage, error) {
 	// Every record has an event, and so has every tombstone. The data of an expired
 	// session is gone with it.
-	const query = `SELECT kind, id FROM partitions p WHERE namespace = ?1 AND (kind, id) >= (?2, ?3) AND ?7 IN ('', kind) AND id LIKE ?4 ESCAPE '\' AND (
+	const query = `SELECT namespace, kind, id FROM partitions p WHERE namespace = ?1 AND (kind, id) >= (?2, ?3) AND ?7 IN ('', kind) AND id LIKE ?4 ESCAPE '\' AND (
 		EXISTS (SELECT 1 FROM events WHERE part = p.pk)
 		OR EXISTS (SELECT 1 FROM records WHERE part = p.pk)
 		OR EXISTS (SELECT 1 FROM sessions WHERE part = p.pk AND (expires IS NULL OR expires > ?6))
@@ -254,20 +254,11 @@ func (s *Store) FindPartitions(ctx context.Context, q store.PartitionQuery) (*st
 		}
 		kind, id, _ := strings.Cut(cmp.Or(within.Low, string(q.Kind)), "/")
 		like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(q.Part) + "%"
-		out, size := &store.PartitionPage{}, q.Page.Size()
-		return out, c.each(ctx, query, []any{q.Namespace, kind, id, like, size + 1, s.now().UnixMicro(), string(q.Kind)}, func(rows *sql.Rows) error {
-			p := backends.Partition{Namespace: q.Namespace}
-			if err := rows.Scan(&p.Kind, &p.ID); err != nil {
-				return err
-			}
-			if n := len(out.Partitions); n == size { // one more than asked for: there is a next page
-				last := out.Partitions[n-1]
-				out.Next = plan.NamesCursor(string(last.Kind) + "/" + last.ID)
-				return nil
-			}
-			out.Partitions = append(out.Partitions, p)
-			return nil
-		})
+		found, err := collect(ctx, c, func(p *backends.Partition) []any { return []any{&p.Namespace, &p.Kind, &p.ID} }, query,
+			q.Namespace, kind, id, like, q.Page.Size()+1, s.now().UnixMicro(), string(q.Kind))
+		out := &store.PartitionPage{}
+		out.Partitions, out.Next = plan.Cut(found, q.Page, func(p *backends.Partition) string { return plan.NamesCursor(string(p.Kind) + "/" + p.ID) })
+		return out, err
 	})
 }
 
@@ -288,12 +279,9 @@ func (s *Store) ids(ctx context.Context, doing string, p backends.Partition, pag
 		if err != nil {
 			return nil, err
 		}
-		out, size := &store.IDPage{}, page.Size()
-		out.IDs, err = column[string](ctx, c, query, part.pk, within.Low, size+1, s.now().UnixMicro())
-		if len(out.IDs) > size { // one more than asked for: there is a next page
-			out.IDs = out.IDs[:size]
-			out.Next = plan.NamesCursor(out.IDs[size-1])
-		}
+		found, err := column[string](ctx, c, query, part.pk, within.Low, page.Size()+1, s.now().UnixMicro())
+		out := &store.IDPage{}
+		out.IDs, out.Next = plan.Cut(found, page, func(id *string) string { return plan.NamesCursor(*id) })
 		return out, err
 	})
 }
