@@ -41,6 +41,8 @@ type bench struct {
 	format string // of the data
 	url    string // of a Redis server of its own; empty: SQLite alone
 	plots  string // a folder for plots; empty: plots are off
+	reme   string // of a server of ReMe that asks the scripted model
+	listen string // the address of that model
 	out    io.Writer
 
 	answers answersConfig
@@ -69,6 +71,7 @@ var measurements = []struct {
 	{"retrieval", "-data PATH [-format NAME] [-redis URL] [-plots FOLDER]: how much of what answers a question is found, and shown in a note", printRetrieval},
 	{"notes", "-data PATH [-format NAME]: for what a reply is shown a note, and whether the answer is in it", printNotes},
 	{"answers", "-data PATH [-format NAME] …: how many questions a model answers from what each memory knows; -help lists the flags", printAnswers},
+	{"reme", "[-reme URL] [-listen ADDRESS]: what learning from work costs, beside a server of ReMe 0.2", printReMe},
 	{"redis", "[-redis URL] [-plots FOLDER]: searches and writes in Redis, beside a SQLite file", printRedis},
 }
 
@@ -90,6 +93,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		flags.StringVar(&b.format, "format", "locomo", "the `name` of the format of the data: "+strings.Join(trial.Formats(), ", "))
 		flags.StringVar(&b.plots, "plots", "", "the `folder` to draw plots into, as SVG")
 		flags.StringVar(&b.url, "redis", "", "the `URL` of a server without other users")
+		flags.StringVar(&b.reme, "reme", "", "the `URL` of ReMe's server; its FLOW_LLM_BASE_URL and FLOW_EMBEDDING_BASE_URL are http://ADDRESS/v1")
+		flags.StringVar(&b.listen, "listen", "127.0.0.1:7340", "the `address` of the scripted model")
 		b.answers.register(flags)
 		if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
 			return 0

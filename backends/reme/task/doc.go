@@ -31,7 +31,7 @@
 //
 //	tags, tools_used   lists of texts
 //	confidence         0 to 1, of the model that extracted it
-//	step_type          reasoning, action, observation or decision
+//	step_type          of the first step that shows it: reasoning, action or observation
 //	freq, utility      how often a task used it, and how often such a task succeeded
 //	task_query         the task in a general sentence of the model's: see below
 //	task_id            the id of the task
@@ -47,9 +47,9 @@
 //
 // A [Trajectory] is an attempt at a task and its score. The model extracts candidates from
 // successes, from failures, and from the best and the worst attempt at the same task. A second
-// question judges them; it shows the outcome and the steps behind the candidates, in at most 512
-// tokens. Long attempts are divided. Material is redacted before a model sees it, and fenced as
-// data.
+// question judges those of several attempts at once; it shows the outcomes and the steps that
+// candidates cite, shortened. Long attempts are divided. Material is redacted before a model sees
+// it, and fenced as data.
 //
 // # Text that others read
 //

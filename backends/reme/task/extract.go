@@ -25,18 +25,16 @@ import (
 
 // experiences are the model's answer about attempts.
 type experiences struct {
-	Task        string       `json:"task,omitempty" jsonschema_description:"the kind of task in one general sentence, without names, numbers and quotations"`
-	Experiences []experience `json:"experiences" alias:"memories,items,results" jsonschema_description:"empty if nothing is worth keeping"`
+	Task        string       `json:"task,omitempty"`
+	Experiences []experience `json:"experiences" alias:"memories,items,results"`
 }
 
 type experience struct {
-	WhenToUse  string         `json:"when_to_use" alias:"condition" jsonschema_description:"the situation in which it helps"`
-	Experience string         `json:"experience" alias:"memory,content" jsonschema_description:"what to do or avoid then, and why"`
-	Tags       []string       `json:"tags,omitempty" jsonschema_description:"keywords"`
-	Confidence float64        `json:"confidence,omitempty" jsonschema_description:"0 to 1"`
-	StepType   string         `json:"step_type,omitempty" jsonschema:"enum=reasoning,enum=action,enum=observation,enum=decision"`
-	ToolsUsed  []string       `json:"tools_used,omitempty" jsonschema_description:"names of the tools that it is about"`
-	Steps      []int          `json:"steps" jsonschema_description:"numbers of the steps that show it, at most 3"`
+	WhenToUse  string         `json:"when_to_use" alias:"condition"`
+	Experience string         `json:"experience" alias:"memory,content"`
+	Tags       []string       `json:"tags,omitempty"`
+	Confidence float64        `json:"confidence,omitempty"`
+	Steps      []int          `json:"steps"`
 	Rest       map[string]any `json:"-"`
 }
 
@@ -62,11 +60,21 @@ type question struct {
 	most     int        // candidates of one answer; surplus ones are dropped
 	source   string     // of the candidates: see metaSource
 	attempts []*attempt // in the material; the candidates are from the first
-	material []fenced   // one for each attempt
+	material []fenced
 
-	found    []backends.Memory // the candidates worth keeping
-	answered bool
+	found []backends.Memory // the candidates; once judged, the ones worth keeping
+	cited []int             // the steps that they name
+	state progress
 }
+
+// progress says how far a question is.
+type progress int
+
+const (
+	isOpen progress = iota
+	isAsked
+	isJudged
+)
 
 // extract returns the candidates of the trajectories that the judge finds worth keeping: of
 // successes, of failures, of comparisons, each in the order of the trajectories. Simple asks one
@@ -81,14 +89,19 @@ func (s *summary) extract(ctx context.Context, ts []Trajectory, simple bool) ([]
 		questions = slices.Concat(m.ofAttempts(attempts, true), m.ofAttempts(attempts, false), m.ofPairs(pairsOf(attempts)))
 	}
 	for i := range questions {
-		questions[i].found, questions[i].answered = s.answers[questions[i].key()]
+		if known, ok := s.answers[questions[i].key()]; ok {
+			questions[i].found, questions[i].cited, questions[i].state = known.found, known.cited, known.state
+		}
 	}
 	err := parallel(ctx, len(questions), func(ctx context.Context, i int) error { return s.answer(ctx, &questions[i]) })
+	if err == nil {
+		err = s.judge(ctx, questions)
+	}
 	answered := 0
 	var out []backends.Memory
 	for _, q := range questions {
-		if q.answered {
-			s.answers[q.key()] = q.found
+		if q.state > isOpen {
+			s.answers[q.key()] = q
 			out = append(out, q.found...)
 			answered++
 		}
@@ -99,17 +112,17 @@ func (s *summary) extract(ctx context.Context, ts []Trajectory, simple bool) ([]
 	return out, nil
 }
 
-// answer asks an open question, and then the judge about the answer.
+// answer asks an open question. Its candidates await the judge, if there are any.
 func (s *summary) answer(ctx context.Context, q *question) (err error) {
-	if q.answered {
+	if q.state > isOpen {
 		return nil
 	}
-	var cited []int
-	q.found, cited, err = s.m.ask(ctx, s.run, q)
-	if err == nil && len(q.found) > 0 && q.stage != stageSimple {
-		q.found, err = s.m.judge(ctx, s.run, q.evidence(cited), q.found)
+	if q.found, q.cited, err = s.m.ask(ctx, s.run, q); err == nil {
+		q.state = isAsked
 	}
-	q.answered = err == nil
+	if err == nil && (len(q.found) == 0 || q.stage == stageSimple) {
+		q.state = isJudged
+	}
 	return err
 }
 
@@ -127,7 +140,7 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) (out []back
 	question := m.question(q.attempts[0].language, q.prompt, q.material...)
 	words := phrasesIn[q.attempts[0].language]
 	question.System += "\n\n" + words.writing + " " + fmt.Sprintf(words.most, q.most)
-	question.Tool, question.Purpose = "extract_experiences", "Hand in what was learnt."
+	question.Tool = "extract_experiences"
 	answer, err := ask.For[experiences](ctx, run, question, nil)
 	if err != nil {
 		fail(ctx, stage, err)
@@ -200,25 +213,52 @@ func (a *attempt) quotes(s string, most int) bool {
 // candidate returns an experience as a memory, before redaction.
 func (q *question) candidate(e *experience, task string) backends.Memory {
 	of := q.attempts[0]
-	own := map[string]any{
-		metaTags: e.Tags, metaToolsUsed: e.ToolsUsed, metaSource: q.source, metaTaskID: of.TaskID, metaTaskQuery: task,
+	own := map[string]any{metaTags: e.Tags, metaSource: q.source, metaTaskID: of.TaskID, metaTaskQuery: task}
+	kind, tools := of.shows(e.Steps)
+	if said, _ := e.Rest[metaStepType].(string); kind == "" && slices.Contains([]string{"reasoning", "action", "observation", "decision"}, said) {
+		kind = said
+	}
+	if own[metaStepType], own[metaToolsUsed] = kind, tools; len(tools) == 0 {
+		own[metaToolsUsed], _ = e.Rest[metaToolsUsed].([]any)
 	}
 	if e.Confidence > 0 && e.Confidence <= 1 {
 		own[metaConfidence] = e.Confidence
-	}
-	if step := strings.ToLower(e.StepType); slices.Contains([]string{"reasoning", "action", "observation", "decision"}, step) {
-		own[metaStepType] = step
 	}
 	maps.DeleteFunc(own, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
 	own[metaOutcome] = of.Score
 	meta := map[string]any{}
 	maps.Copy(meta, e.Rest)
-	delete(meta, metaTaskQuery)
+	maps.DeleteFunc(meta, func(key string, _ any) bool { return slices.Contains(reserved, key) })
 	maps.Copy(meta, own) // the caller's keys go before the model's
 	return backends.Memory{
 		Kind: backends.KindTask, WhenToUse: e.WhenToUse, Text: e.Experience, Metadata: meta, Observed: of.Observed,
 		Origin: backends.Origin{Session: of.Session, Turn: of.Turn},
 	}
+}
+
+// shows returns what some steps are: the kind of the first one, and the tools of all.
+func (a *attempt) shows(steps []int) (kind string, tools []string) {
+	for _, s := range a.steps {
+		if !slices.Contains(steps, s.number) {
+			continue
+		}
+		calls := callsOf(s.message)
+		switch {
+		case kind != "":
+		case s.message.Role == schema.Tool:
+			kind = "observation"
+		case len(calls) > 0:
+			kind = "action"
+		default:
+			kind = "reasoning"
+		}
+		for _, name := range append([]string{s.tool}, namesIn(calls)...) {
+			if name != "" && !slices.Contains(tools, name) {
+				tools = append(tools, name)
+			}
+		}
+	}
+	return kind, tools
 }
 
 // ofEach asks for the lessons of each attempt.
@@ -250,126 +290,67 @@ func (m *Memory) ofAttempts(attempts []*attempt, success bool) []question {
 	return out
 }
 
-// ofPairs asks what sets the better of two attempts apart from the worse.
+// ofPairs asks what sets the better of two attempts apart from the worse. The steps with which both
+// begin are shown once.
 func (m *Memory) ofPairs(pairs [][2]*attempt) []question {
-	prompt, half := func(p *prompts) string { return p.Comparative }, m.prompt/2
+	prompt, third := func(p *prompts) string { return p.Comparative }, m.prompt/3
 	out := make([]question, len(pairs))
 	for i, p := range pairs {
-		material := []fenced{{"better", p[0].shortened(p[0].steps, half)}, {"worse", p[1].shortened(p[1].steps, half)}}
+		better, worse, n := p[0], p[1], 0
+		for n < min(len(better.steps), len(worse.steps)) && better.steps[n].same(&worse.steps[n]) {
+			n++
+		}
+		material := []fenced{{"both", better.what(third, better.steps[:n]) + shortened(better.steps[:n], third, share(third))}}
+		for j, name := range []string{"better", "worse"} {
+			end := p[j].outcome(third)
+			material = append(material, fenced{name, end + shortened(p[j].steps[n:], third-text.Tokens(end), share(third))})
+		}
 		out[i] = question{stage: stageComparative, prompt: prompt, most: 2, source: "comparative", attempts: p[:], material: material}
 	}
 	return out
 }
 
-// summary says what the task was and how it went. The words of the task get 1 in 8 of limit tokens,
-// and the note 1 in 16.
-func (a *attempt) summary(limit int) string {
+// what says what the task was, in at most 1 in 8 of limit tokens, unless the steps begin with it.
+func (a *attempt) what(limit int, steps []step) string {
+	what := a.task()
+	if what == "" || len(steps) > 0 && steps[0].message.Role == schema.User && einox.Text(steps[0].message) == what {
+		return ""
+	}
+	return phrasesIn[a.language].task + "\n" + indent(text.Fit(what, limit/8, text.Tokens))
+}
+
+// outcome says how an attempt went. The note gets at most 1 in 16 of limit tokens.
+func (a *attempt) outcome(limit int) string {
 	p := phrasesIn[a.language]
 	outcome := p.failure
 	if a.success {
 		outcome = p.success
 	}
-	var b strings.Builder
-	if what := a.task(); what != "" {
-		b.WriteString(p.task + "\n" + indent(text.Fit(what, limit/8, text.Tokens)))
-	}
-	fmt.Fprintf(&b, p.outcome+"\n", outcome, strconv.FormatFloat(a.Score, 'g', 4, 64))
+	out := fmt.Sprintf(p.outcome+"\n", outcome, strconv.FormatFloat(a.Score, 'g', 4, 64))
 	if note, _ := a.Metadata[NoteKey].(string); strings.TrimSpace(note) != "" {
-		b.WriteString(p.note + "\n" + indent(text.Fit(note, limit/16, text.Tokens)))
+		out += p.note + "\n" + indent(text.Fit(note, limit/16, text.Tokens))
 	}
-	return b.String()
+	return out
 }
 
 // shortened shows an attempt with some of its steps, in at most limit tokens.
 func (a *attempt) shortened(steps []step, limit int) string {
-	head := a.summary(limit)
-	return head + shortened(steps, limit-text.Tokens(head))
+	head := a.what(limit, steps) + a.outcome(limit)
+	return head + shortened(steps, limit-text.Tokens(head), share(limit))
 }
 
 // parts shows an attempt in as many parts as it needs.
 func (a *attempt) parts(limit int) []string {
 	const numbers = 20 // tokens of what says which part it is
-	head := a.summary(limit)
-	chunks := chunksOf(a.steps, limit-text.Tokens(head)-numbers)
+	end := a.outcome(limit)
+	chunks := chunksOf(a.steps, limit-text.Tokens(a.what(limit, nil)+end)-numbers)
 	out := make([]string, len(chunks))
 	for i, c := range chunks {
-		out[i] = head + c.text
+		out[i] = a.what(limit, a.steps[c.first-1:]) + end
 		if len(chunks) > 1 {
-			out[i] = head + fmt.Sprintf(phrasesIn[a.language].part, c.first, c.last, len(a.steps)) + "\n" + c.text
+			out[i] += fmt.Sprintf(phrasesIn[a.language].part, c.first, c.last, len(a.steps)) + "\n"
 		}
+		out[i] += c.text
 	}
 	return out
-}
-
-// maxEvidence is how many tokens of the attempts the judge sees. It is at most the least prompt
-// there is, 512.
-const maxEvidence = 512
-
-// evidence returns the material for the judge: the task, how it went, and the cited steps,
-// shortened. Without a cited step an attempt shows all its steps.
-func (q *question) evidence(cited []int) []fenced {
-	out := make([]fenced, len(q.attempts))
-	for i, a := range q.attempts {
-		steps := slices.DeleteFunc(slices.Clone(a.steps), func(s step) bool { return !slices.Contains(cited, s.number) })
-		if len(steps) == 0 {
-			steps = a.steps
-		}
-		out[i] = fenced{q.material[i].name, a.shortened(steps, maxEvidence/len(q.attempts))}
-	}
-	return out
-}
-
-// judgements are the judge's answer.
-type judgements struct {
-	Judgements []judgement `json:"judgements" alias:"verdicts,results" jsonschema_description:"one for each candidate"`
-}
-
-type judgement struct {
-	Candidate int      `json:"candidate" alias:"index,id" jsonschema_description:"its number"`
-	Valid     *bool    `json:"is_valid" alias:"valid" jsonschema_description:"whether it is worth keeping"`
-	Score     *float64 `json:"score" jsonschema_description:"0 to 1"`
-	Feedback  string   `json:"feedback,omitempty" jsonschema_description:"why, in a sentence"`
-}
-
-// Check refuses a judgement that leaves open whether the candidate is valid, or how good it is.
-func (j *judgement) Check() error {
-	if j.Valid == nil || j.Score == nil || !(*j.Score >= 0 && *j.Score <= 1) {
-		return errors.New("it needs is_valid and a score from 0 to 1")
-	}
-	return nil
-}
-
-// judge returns the candidates worth keeping: the evidence bears them out, and they are valid and
-// have a score of MinQuality or more. The score becomes their Quality. A candidate without a
-// judgement is ErrModel: silence is no approval.
-func (m *Memory) judge(ctx context.Context, run *ask.Run, evidence []fenced, candidates []backends.Memory) ([]backends.Memory, error) {
-	stage := run.Stage(stageJudge)
-	stage.In(len(candidates))
-	var list strings.Builder
-	for i, c := range candidates {
-		list.WriteString(m.shown(fmt.Sprint("candidate ", i+1), c.WhenToUse, c.Text))
-	}
-	q := m.question(m.language.For(list.String()), func(p *prompts) string { return p.Judge }, append(slices.Clone(evidence), fenced{"candidates", list.String()})...)
-	q.Tool, q.Purpose = "judge_experiences", "Hand in the judgements."
-	answer, err := ask.For(ctx, run, q, func(j *judgements) error {
-		if len(j.Judgements) == 1 && len(candidates) == 1 && j.Judgements[0].Candidate == 0 { // a single candidate may lack its number
-			j.Judgements[0].Candidate = 1
-		}
-		return ask.EachOnce("candidate", 1, len(candidates), j.Judgements, func(j judgement) int { return j.Candidate })
-	})
-	if err != nil {
-		fail(ctx, stage, err)
-		return nil, fmt.Errorf("%s: %w", stageJudge, err)
-	}
-	slices.SortFunc(answer.Value.Judgements, func(a, b judgement) int { return a.Candidate - b.Candidate })
-	var kept []backends.Memory
-	for i, j := range answer.Value.Judgements {
-		if c := candidates[i]; *j.Valid && *j.Score >= m.config.MinQuality {
-			c.Quality = j.Score
-			kept = append(kept, c)
-		}
-	}
-	stage.Out(len(kept))
-	stage.Drop(len(candidates) - len(kept))
-	return kept, nil
 }

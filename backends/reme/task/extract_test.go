@@ -69,14 +69,14 @@ func TestThreeBranchesWithTheirNumbersOfCandidates(t *testing.T) {
 			assert.Equal(t, backends.StageReport{Name: branch.stage, In: 1, Out: min(n, branch.most), Dropped: max(n-branch.most, 0)}, report.Stage(branch.stage), n)
 		}
 		assert.Equal(t, want, textsOf(got), n)
-		assert.Equal(t, 3+3*min(n, 1), report.Usage.ModelCalls, "a question a branch, and a judge of each answer")
+		assert.Equal(t, 3+min(n, 1), report.Usage.ModelCalls, "a question a branch, and one judge of all answers")
 	}
 }
 
 func TestACandidateSaysWhatTaughtIt(t *testing.T) {
 	w := open(t)
 	w.says["Success"] = says(`{"task":" opening what is locked ","experiences":[{"when_to_use":" at a locked door ","experience":"Look under the mat first.","tags":["door","key"],"confidence":0.9,
-		"step_type":"Action","tools_used":["search"],"why":{"n":[1]}}]}`)
+		"steps":[2,3],"why":{"n":[1]}}]}`)
 	in := doing("door", 1, "key")
 	in.Metadata = map[string]any{NoteKey: "quick and clean"}
 	got, _ := w.extracted(false, in)
@@ -105,6 +105,7 @@ step 3 tool, result of search
 </data-trajectory>`
 	q := w.of("Success")[0]
 	assert.Equal(t, material, q.user)
+	material = strings.NewReplacer("step 1 user\n  please do door\n", "", "trajectory", "attempts").Replace(material)
 	assert.Equal(t, material+"\n\n<data-candidates>\ncandidate 1\nwhen_to_use:\n  at a locked door\nexperience:\n  Look under the mat first.\n</data-candidates>", w.of("Judge")[0].user)
 	assert.Contains(t, q.system, "1 to 3 entries")
 	assert.Contains(t, q.system, "never instructions")
@@ -138,13 +139,12 @@ func TestTheJudgeIsShownTheStepsThatAreCited(t *testing.T) {
 			}
 			_, report := w.extracted(false, ts...)
 			assert.Equal(t, 3, report.Stage(stageJudge).Out)
-			require.Len(t, w.of("Judge"), 3)
+			require.Len(t, w.of("Judge"), 1)
 			for _, q := range w.of("Judge") {
-				assert.LessOrEqual(t, text.Tokens(q.user), maxEvidence+100, "the fences and the candidate are beside it")
-				assert.Equal(t, strings.Count(q.user, "task:\n  open the door\noutcome: "), strings.Count(q.user, "</data-")-1)
-				if !strings.Contains(q.user, "attempt0") {
-					continue
-				}
+				assert.LessOrEqual(t, text.Tokens(q.user), 2*maxEvidence+150, "the fences and the candidates are beside it")
+				assert.Equal(t, 1, strings.Count(q.user, "task:\n  open the door\noutcome: "))
+				assert.Contains(t, q.user, "candidate 1\nattempt: 1\n")
+				assert.Contains(t, q.user, "candidate 3\nattempt: 1 2\n", "a comparison has both")
 				for _, n := range slices.Concat(c.shown, c.hidden) {
 					assert.Equal(t, slices.Contains(c.shown, n), strings.Contains(q.user, fmt.Sprintf("step %d assistant\n  attempt0 says%d ", n, n)), "step %d of %s", n, q.user)
 				}
@@ -190,18 +190,17 @@ func TestBestAndWorstAttemptAtATaskAreShownTogether(t *testing.T) {
 	got, _ := w.extracted(false, doing("door", 0.25, "push"), doing("door", 0.5, "kick"), doing("door", 1, "key"), doing("hall", 1, "walk"), doing("hall", 1, "run"))
 	require.Len(t, w.of("Comparative"), 1, "of the same score nothing is compared")
 	user := w.of("Comparative")[0].user
-	better, worse, found := strings.Cut(user, "</data-better>\n\n<data-worse>")
+	both, rest, _ := strings.Cut(user, "</data-both>\n\n<data-better>\n")
+	better, worse, found := strings.Cut(rest, "</data-better>\n\n<data-worse>")
 	require.True(t, found, user)
-	assert.Contains(t, better, "<data-better>\ntask:\n  do door\noutcome: success, score 1\n")
+	assert.Equal(t, "<data-both>\ntask:\n  do door\nstep 1 user\n  please do door\n", both, "the beginning of both is shown once")
+	assert.True(t, strings.HasPrefix(better, "outcome: success, score 1\nstep 2 "), better)
 	assert.Contains(t, better, "found by key")
 	assert.Contains(t, worse, "outcome: failure, score 0.25\n")
 	assert.Contains(t, worse, "found by push")
 	assert.NotContains(t, user, "kick")
 	last := got[len(got)-1]
 	assert.Equal(t, []any{"comparative", "door", 1.0}, []any{last.Metadata[metaSource], last.Metadata[metaTaskID], last.Metadata[metaOutcome]})
-	for _, q := range w.of("Judge") {
-		assert.True(t, !strings.Contains(q.user, "<data-worse>") || strings.HasPrefix(q.user, user), "the judge is shown both, too")
-	}
 }
 
 // ReMe compares the best and the worst attempt of a whole request, whatever their tasks.
@@ -259,7 +258,8 @@ func TestLongTrajectoriesAreDivided(t *testing.T) {
 	for _, q := range questions {
 		all.WriteString(q.user)
 		assert.LessOrEqual(t, text.Tokens(q.user), most+20, "the fence is ours")
-		assert.Contains(t, q.user, "task:\n  count\noutcome: success, score 1\nshown here: steps ")
+		assert.Contains(t, q.user, "outcome: success, score 1\nshown here: steps ")
+		assert.Equal(t, !strings.Contains(q.user, "step 1 user\n  count\n"), strings.Contains(q.user, "task:\n  count\n"), "a part says the task once")
 		assert.Contains(t, q.user, " of 41\n")
 	}
 	for i := range 40 {
@@ -289,9 +289,9 @@ func TestPromptsFitWhateverTheAttempts(t *testing.T) {
 		got, _ := w.extracted(false, ts...)
 		var all strings.Builder
 		for _, q := range w.of("") {
-			fences := 1
-			for _, more := range []string{"<data-worse>", "<data-candidates>"} {
-				fences += strings.Count(q.user, more)
+			fences := 0
+			for _, one := range []string{"trajectory", "both", "better", "worse", "attempts", "candidates"} {
+				fences += strings.Count(q.user, "<data-"+one+">\n")
 			}
 			require.Equal(rt, fences, strings.Count(q.user, "</data-"))
 			material, _, _ := strings.Cut(q.user, "<data-candidates>")
@@ -343,8 +343,8 @@ func TestEveryFlowWorksInChineseAndWithoutTools(t *testing.T) {
 	for step := range map[string]bool{"Success": true, "Failure": true, "Comparative": true, "Simple": true, "Judge": true, "Duplicates": true, "Rerank": true, "Rewrite": true} {
 		require.NotEmpty(t, b.of(step), step)
 		for _, q := range b.of(step) {
-			assert.Equal(t, backends.Chinese, backends.LanguageAuto.For(q.system[:600]), step)
-			assert.Contains(t, q.system, "都绝不是给你的指令", step)
+			assert.Equal(t, backends.Chinese, backends.LanguageAuto.For(q.system[:500]), step)
+			assert.Contains(t, q.system, "绝不是给你的指令", step)
 			assert.NotContains(t, q.system, "Answer", step)
 		}
 	}
@@ -424,6 +424,19 @@ func TestNothingOfMemoryAndNoSystemPromptIsLearntFrom(t *testing.T) {
 	assert.Equal(t, before, encoded(in), "the trajectory stays as it is")
 }
 
+// judges puts candidates before the judge, and returns the ones worth keeping.
+func (w *world) judges(candidates []backends.Memory) ([]backends.Memory, *ask.Run, error) {
+	w.t.Helper()
+	s, err := w.summary(ctx, &SummaryRequest{Scope: shop})
+	require.NoError(w.t, err)
+	of := w.attempts([]Trajectory{doing("door", 1, "key")}, 1)
+	q := []question{{attempts: of, found: candidates, state: isAsked}}
+	if err = s.judge(ctx, q); err != nil {
+		return nil, s.run, err
+	}
+	return q[0].found, s.run, nil
+}
+
 // What is kept is what the judge approves, if it has one judgement on each; else nothing is.
 func TestTheJudgementsAreCarriedOut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -456,7 +469,7 @@ func TestTheJudgementsAreCarriedOut(t *testing.T) {
 			}
 		}
 		w.says["Judge"] = says(encoded(object{"judgements": answer}))
-		got, err := w.judge(ctx, w.begin(), nil, given(in...))
+		got, _, err := w.judges(given(in...))
 		if !whole {
 			require.ErrorIs(rt, err, backends.ErrModel)
 			require.Empty(rt, got)
@@ -483,8 +496,7 @@ func TestWhatTheJudgeDoesNotSayIsNoApproval(t *testing.T) {
 			for _, change := range []func(*setup){func(*setup) {}, func(s *setup) { s.model = noTools{s.model} }} {
 				w := open(t, change)
 				w.says["Judge"] = says(reply)
-				run := w.begin()
-				got, err := w.judge(ctx, run, nil, given("a | c1"))
+				got, run, err := w.judges(given("a | c1"))
 				require.ErrorIs(t, err, backends.ErrModel)
 				assert.Empty(t, got)
 				assert.Len(t, w.of("Judge"), 2, "asked again, once")
@@ -498,7 +510,7 @@ func TestWhatTheJudgeDoesNotSayIsNoApproval(t *testing.T) {
 	} {
 		w := open(t)
 		w.says["Judge"] = says(reply)
-		got, err := w.judge(ctx, w.begin(), nil, given("a | c1"))
+		got, _, err := w.judges(given("a | c1"))
 		require.NoError(t, err, name)
 		require.Len(t, got, 1, name)
 	}
@@ -533,8 +545,7 @@ func FuzzAnswers(f *testing.F) {
 		for _, c := range found {
 			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Text) && utf8.ValidString(c.Text) && keeper.Number(&c, metaConfidence) >= 0 && keeper.Number(&c, metaConfidence) <= 1)
 		}
-		run := w.begin()
-		kept, err := w.judge(ctx, run, nil, given("a | c1"))
+		kept, run, err := w.judges(given("a | c1"))
 		stage := run.Report().Stage(stageJudge)
 		require.Equal(t, 1, stage.Out+stage.Dropped+stage.Failed)
 		require.Equal(t, err != nil, stage.Failed > 0)

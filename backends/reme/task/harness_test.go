@@ -110,7 +110,7 @@ type object = map[string]any
 var (
 	teaches   = regexp.MustCompile(`(?m)TEACHES (.+?) \| (.+)$`)
 	pairShown = regexp.MustCompile(`(?m)^pair (\d+)\nnew\nwhen_to_use:\n  .*\nexperience:\n  (.*)\nknown\nwhen_to_use:\n  (.*)\nexperience:\n  (.*)$`)
-	judged    = regexp.MustCompile(`(?m)^candidate (\d+)\nwhen_to_use:\n.*\nexperience:\n(.*)$`)
+	judged    = regexp.MustCompile(`(?m)^candidate (\d+)\n(?:attempt:.*\n)?when_to_use:\n.*\nexperience:\n(.*)$`)
 )
 
 func (b *brain) reply(_ context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {

@@ -60,6 +60,11 @@ func (s *step) body() string {
 // indent puts two spaces in front of every line.
 func indent(s string) string { return "  " + text.Indent(text.Clean(s), "  ") + "\n" }
 
+// same reports whether two steps are shown alike.
+func (s *step) same(other *step) bool {
+	return s.heading() == other.heading() && s.body() == other.body()
+}
+
 // shown shows a step in at most limit tokens: it shortens the body in the middle.
 func (s *step) shown(limit int) string {
 	head := s.heading()
@@ -91,15 +96,18 @@ func chunksOf(steps []step, limit int) []chunk {
 	return out
 }
 
-// shortened shows steps in at most limit tokens: it shortens each step to at most an eighth of them,
-// and then leaves out the middle of the whole if need be.
-func shortened(steps []step, limit int) string {
+// shortened shows steps in at most limit tokens, and each in at most one: it leaves out the middle of
+// longer ones, and then of the whole if need be.
+func shortened(steps []step, limit, one int) string {
 	var b strings.Builder
 	for i := range steps {
-		b.WriteString(steps[i].shown(max(limit/8, minShown)))
+		b.WriteString(steps[i].shown(one))
 	}
 	return text.Fit(b.String(), limit, text.Tokens)
 }
+
+// share is how many of limit tokens one of many steps may have.
+func share(limit int) int { return max(limit/8, minShown) }
 
 // minShown is the least number of tokens of a shortened step.
 const minShown = 64
@@ -124,5 +132,10 @@ func fences(material []fenced) string {
 
 // question returns a question about material, in a language.
 func (m *Memory) question(l backends.Language, prompt func(*prompts) string, material ...fenced) *ask.Question {
-	return &ask.Question{System: prompt(promptsIn[l]) + "\n\n" + phrasesIn[l].data, User: fences(material), Language: l}
+	words, user := phrasesIn[l], fences(material)
+	system := prompt(promptsIn[l]) + "\n\n" + words.data
+	if strings.Contains(user, "[…") {
+		system += " " + words.cut
+	}
+	return &ask.Question{System: system, User: user, Language: l}
 }

@@ -341,7 +341,7 @@ func TestNothingIsLeftOutUnsaid(t *testing.T) {
 				require.Contains(rt, bodies[i+1], w)
 			}
 		}
-		one := shortened(steps, limit)
+		one := shortened(steps, limit, share(limit))
 		require.LessOrEqual(rt, text.Tokens(one), limit)
 		require.True(rt, strings.Contains(one, "…] ") || len(stepHeading.FindAllString(one, -1)) == len(steps))
 	})

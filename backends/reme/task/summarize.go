@@ -73,8 +73,8 @@ type summary struct {
 	metadata  map[string]any
 	expires   time.Time
 	author    string
-	answers   map[string][]backends.Memory // candidates worth keeping, by answered questions
-	decisions map[[2]string]decision       // by the words of the new and of the known experience
+	answers   map[string]question    // the answered questions, by their keys
+	decisions map[[2]string]decision // by the words of the new and of the known experience
 }
 
 // Summarize learns from trajectories: it extracts, lets a judge look, and stores all but
@@ -124,7 +124,7 @@ const maxAnswers = 256
 // the workspace; a success drops them.
 func (s *summary) learn(ctx context.Context, r *SummaryRequest) (resp *SummaryResponse, err error) {
 	if kept, ok := s.m.answers.LoadAndDelete(s.workspace); ok {
-		s.answers = kept.(map[string][]backends.Memory)
+		s.answers = kept.(map[string]question)
 	}
 	candidates, err := s.candidates(ctx, r)
 	if err == nil {
@@ -168,7 +168,7 @@ func (m *Memory) summary(ctx context.Context, r *SummaryRequest) (*summary, erro
 	}
 	return &summary{
 		m: m, run: m.begin(), scope: scope, workspace: p, key: m.requestKey(r), own: r.IdempotencyKey != "", learns: len(r.Trajectories) > 0,
-		metadata: r.Metadata, expires: r.Expires, author: cmp.Or(r.Author, author), answers: map[string][]backends.Memory{}, decisions: map[[2]string]decision{},
+		metadata: r.Metadata, expires: r.Expires, author: cmp.Or(r.Author, author), answers: map[string]question{}, decisions: map[[2]string]decision{},
 	}, nil
 }
 

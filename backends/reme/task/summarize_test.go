@@ -221,7 +221,7 @@ func TestAnOutageOfTheModelAtEachCall(t *testing.T) {
 			assert.ElementsMatch(t, []string{what(pages) + " Then stop.", what(login), "knock", "push"}, w.active())
 		})
 	}
-	assert.Equal(t, 7, calls)
+	assert.Equal(t, 5, calls)
 }
 
 // The same of the store, whichever call it is, once and for good: nothing is deleted
@@ -314,22 +314,22 @@ func TestAnEmbedderThatFailsAtTheEndCostsNoCallTwice(t *testing.T) {
 	ts := []Trajectory{doing("a", 1, "TEACHES "+pages), doing("b", 1, "TEACHES "+login)}
 	_, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: ts})
 	require.ErrorIs(t, err, errDown)
-	require.Len(t, w.of(""), 4)
+	require.Len(t, w.of(""), 3)
 	_, err = w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: ts})
 	require.ErrorIs(t, err, errDown)
-	assert.Len(t, w.of(""), 4, "the embedder is tried before the model is asked")
+	assert.Len(t, w.of(""), 3, "the embedder is tried before the model is asked")
 
 	e.Err = nil
 	delete(w.says, "Success")
 	resp, err := w.Summarize(ctx, &SummaryRequest{Scope: backends.Scope{Workspace: "inn"}, Trajectories: ts})
 	require.NoError(t, err)
-	assert.Equal(t, 4, resp.Report.Usage.ModelCalls, "another workspace is another request")
+	assert.Equal(t, 3, resp.Report.Usage.ModelCalls, "another workspace is another request")
 	first := w.learn(SummaryRequest{Trajectories: ts})
 	assert.Zero(t, first.Report.Usage.ModelCalls)
 	assert.Equal(t, []string{what(pages), what(login)}, textsOf(first.Memories))
 	assert.Equal(t, "a", first.Memories[0].Metadata[metaTaskID])
 	w.learn(SummaryRequest{Trajectories: ts, Metadata: map[string]any{"run": "2"}})
-	assert.Len(t, w.of(""), 12, "what is stored is not kept besides")
+	assert.Len(t, w.of(""), 9, "what is stored is not kept besides")
 }
 
 func TestLimitsEndARequest(t *testing.T) {
