@@ -45,7 +45,7 @@ func printReMe(ctx context.Context, b *bench) error {
 		theirs, ours := [2]int{}, [2]int{}
 		if b.reme != "" {
 			model.reset()
-			if err := w.atReMe(ctx, b.reme); err != nil {
+			if err := w.atReMe(ctx, b.reme, model); err != nil {
 				return fmt.Errorf("%s: ReMe: %w", w.name, err)
 			}
 			theirs = model.spent()
@@ -70,6 +70,7 @@ type work struct {
 	name  string
 	tasks [][]task.Trajectory
 	tools [][]tool.Call
+	rules bool // einomem's rules judge, and ReMe's judge is not counted
 }
 
 // works returns the made-up work, the same in each run.
@@ -95,7 +96,9 @@ func works() []work {
 		for i := range 3 {
 			w.tools = append(w.tools, callsOf(r, fmt.Sprintf("%s_%s", sentence(r, 1), []string{"search", "lookup", "fetch"}[i]), words))
 		}
-		out = append(out, w)
+		alone := w
+		alone.name, alone.rules = w.name+": the guidelines alone", true
+		out = append(out, w, alone)
 	}
 	return out
 }
@@ -175,7 +178,11 @@ func (w *work) atEinomem(ctx context.Context, url string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Remove()) }()
-	backend, err := reme.New(ctx, &reme.Config{Store: opened.Store, Model: model})
+	c := &reme.Config{Store: opened.Store, Model: model}
+	if w.rules {
+		c.Tools.Judge = "rules"
+	}
+	backend, err := reme.New(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -199,7 +206,7 @@ func (w *work) atEinomem(ctx context.Context, url string) (err error) {
 }
 
 // atReMe lets a server of ReMe learn, in a workspace that is deleted first.
-func (w *work) atReMe(ctx context.Context, url string) error {
+func (w *work) atReMe(ctx context.Context, url string, model *scripted) error {
 	const workspace = "einomem_bench"
 	post := func(flow string, body map[string]any) error {
 		body["workspace_id"] = workspace
@@ -231,6 +238,9 @@ func (w *work) atReMe(ctx context.Context, url string) error {
 	for _, made := range w.tools {
 		names = append(names, made[0].Tool)
 		err = errors.Join(err, post("add_tool_call_result", map[string]any{"tool_call_results": made}))
+	}
+	if w.rules {
+		model.reset()
 	}
 	if len(names) > 0 {
 		err = errors.Join(err, post("summary_tool_memory", map[string]any{"tool_names": strings.Join(names, ",")}))

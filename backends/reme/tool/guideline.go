@@ -169,11 +169,15 @@ func (m *Memory) write(ctx context.Context, run *ask.Run, st *state) (written, b
 	return written, byModel, nil
 }
 
-// minShown is the least that a prompt shows of a call, in tokens.
-const minShown = 64
+// How many tokens a prompt shows of a call: a line, and more of a result that is to be judged.
+const (
+	minShown  = 64
+	maxShown  = 80
+	maxJudged = 256
+)
 
 // material returns the sources of a guideline, fenced: the name of the tool, the former guideline,
-// statistics, and the newest calls, each with an even share of the prompt.
+// statistics, and the newest calls, a line each.
 func (m *Memory) material(st *state) string {
 	out := max(0, len(st.calls)-max(m.prompt/minShown, 1))
 	calls := st.calls[out:]
@@ -193,27 +197,30 @@ func (m *Memory) material(st *state) string {
 func shown(n int, c *Call, tokens int, judge bool) any {
 	s := struct {
 		N          int      `json:"n"`
-		Tool       string   `json:"tool"`
 		Input      any      `json:"input"`
 		Output     string   `json:"output"`
-		Failed     bool     `json:"failed"`
+		Failed     bool     `json:"failed,omitempty"`
 		Error      string   `json:"error,omitempty"`
 		Class      string   `json:"error_class,omitempty"`
-		Seconds    float64  `json:"seconds"`
-		Tokens     int      `json:"tokens,omitempty"`
+		Seconds    float64  `json:"seconds,omitempty"`
 		Score      *float64 `json:"score,omitempty"`
 		Evaluation string   `json:"evaluation,omitempty"`
 		Judge      bool     `json:"judge,omitempty"`
-	}{N: n, Judge: judge, Tool: c.Tool, Input: c.Input, Output: c.Output, Failed: c.failed(), Seconds: round(c.Took.Seconds(), 3), Tokens: max(c.Tokens, 0), Score: c.Score, Evaluation: c.Evaluation}
+	}{N: n, Judge: judge, Input: c.Input, Output: c.Output, Failed: c.failed(), Seconds: round(c.Took.Seconds(), 1), Score: c.Score, Evaluation: c.Evaluation}
 	if c.Error != c.Output {
 		s.Error = c.Error
 	}
 	if problem := c.problem(); problem != "" {
 		s.Class = classOf(problem)
 	}
+	most := maxShown
+	if judge {
+		most, s.Score = maxJudged, nil // the rules' score is no hint
+	}
+	tokens = min(tokens, most)
 	if text.Tokens(encoded(s)) > tokens {
-		s.Input, s.Output = text.Fit(readable(c.Input), tokens/4, text.Tokens), text.Fit(c.Output, tokens/4, text.Tokens)
-		s.Error, s.Evaluation = text.Fit(s.Error, tokens/8, text.Tokens), text.Fit(c.Evaluation, tokens/8, text.Tokens)
+		s.Input, s.Output = text.Fit(readable(c.Input), tokens/4, text.Tokens), text.Fit(c.Output, tokens*3/8, text.Tokens)
+		s.Error, s.Evaluation = text.Fit(s.Error, tokens/8, text.Tokens), text.Fit(c.Evaluation, tokens/4, text.Tokens)
 	}
 	return s
 }

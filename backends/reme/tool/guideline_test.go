@@ -90,7 +90,7 @@ func TestPromptsAndStatisticsAreInTheLanguageOfTheCalls(t *testing.T) {
 	r := newRig(t, m)
 	r.record(t, given...)
 	got := r.force(t, "天气").Tools[0]
-	assert.Contains(t, m.Calls()[0][0].Content, "你要写下一个工具的最佳用法")
+	assert.Contains(t, m.Calls()[0][0].Content, "写下一个工具的最佳用法")
 	assert.Equal(t, "先指定城市。", got.Guideline)
 	assert.Contains(t, got.Memory.Text, "## 统计\n- 调用：最近 3 次，共 3 次")
 	assert.Contains(t, got.Memory.Text, "- 错误：超时 2")

@@ -137,3 +137,45 @@ func TestJudgementsAreForgotten(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, got.judged)
 }
+
+// The cases that ReMe's judge is told: the flag of success decides nothing, and a result that finds
+// nothing for a reasonable question is worth 0.
+func TestASuccessWithoutAResultIsWorthNothing(t *testing.T) {
+	m := answering(func(_, user string) string {
+		answer := guidance{Guideline: "Ask for one city."}
+		for _, c := range shownIn(t, user) {
+			assert.NotContains(t, c, "score", "the model judges for itself")
+			j := judgement{N: int(c["n"].(float64)), Score: 1, Reason: "it answers"}
+			if out := c["output"].(string); strings.Contains(out, "No results") || strings.Contains(out, "general tips") || c["failed"] == true {
+				j.Score, j.Reason = 0, "it does not answer"
+			}
+			answer.Judgements = append(answer.Judgements, j)
+		}
+		raw, err := json.Marshal(answer)
+		require.NoError(t, err)
+		return string(raw)
+	})
+	calls := []Call{
+		{Output: "Search finished in 0.2 s over 4 indexes. No results matched your filters. Try others."},
+		{Output: "Here are some general tips on searching the web."},
+		{Output: "Paris: 14 degrees, rain"},
+		{Output: "boom", Failed: true},
+	}
+	for i := range calls {
+		calls[i].ID, calls[i].Tool, calls[i].Input = fmt.Sprint("w", i), "weather", object{"city": i}
+	}
+	scores := func(r *rig) (out []float64) {
+		got, err := r.Retrieve(ctx, &RetrieveRequest{Scope: team, Tools: []string{"weather"}, WithCalls: true})
+		require.NoError(t, err)
+		for _, c := range got.Tools[0].Calls {
+			out = append(out, *c.Score)
+		}
+		assert.InDelta(t, 0.75, got.Tools[0].Statistics.SuccessRate, 0, "three said that they succeeded")
+		return out
+	}
+	r := newRig(t, m)
+	r.record(t, calls...)
+	assert.Equal(t, []float64{1, 1, 1, 0}, scores(r), "rules know no such results")
+	r.force(t, "weather")
+	assert.Equal(t, []float64{0, 0, 1, 0}, scores(r))
+}
