@@ -95,8 +95,9 @@
 //
 // # One contract, two dialects
 //
-// sqlitestore and pgstore share package plan and the form of their tables, and no SQL. Of
-// sqlitestore's lines most are about its file: checksums, shared commits, overwriting of pages. The
-// statements differ in what makes each fast: SQLite runs one a row in the process, Postgres gets a
-// few, each with many rows, in one packet.
+// sqlitestore and pgstore share package plan and the form of their tables, and no SQL. Few
+// statements would read alike. A row in SQLite has a checksum, and a statement of its own, which
+// runs in the process. A statement for Postgres names its partition, locks, and takes many rows;
+// several go in one packet. Of sqlitestore's lines most are about its file: checksums, shared
+// commits, overwriting of pages.
 package pgstore

@@ -53,11 +53,7 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id stri
 		if err != nil || row == nil {
 			return 0, err
 		}
-		texts, err := ask(t, pgx.RowTo[string], `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2)`, row.PK, seqs)
-		if err != nil {
-			return 0, err
-		}
-		entries, err := decode[store.Entry]("message", texts)
+		entries, err := values[store.Entry](t, t.flush, "message", `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2)`, row.PK, seqs)
 		if err != nil {
 			return 0, err
 		}
@@ -131,30 +127,4 @@ func (t *tx) alive() error {
 func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error {
 	_, err := call(ctx, s, &dropping, fmt.Sprintf("fence %s for %s", p, of), p, "", func(*tx) (any, error) { return nil, nil })
 	return err
-}
-
-// Outside lists the places of erased data that are out of reach for a transaction: see
-// [backends.Receipt].
-func (s *Store) Outside() []string {
-	return []string{
-		"Postgres, tables: deleted rows keep their bytes until VACUUM FULL of schema " + s.opts.Schema + " (Store.Compact)",
-		"Postgres, write-ahead log: run CHECKPOINT and pg_switch_wal; archived files keep what was erased",
-		"Postgres, replicas: they follow the primary",
-		"Postgres, logs, if the server logs parameters of statements",
-		"backups and copies of the database, and what the file system and the disk keep of blocks that were freed",
-	}
-}
-
-// Compact writes every table anew without deleted rows (VACUUM FULL), and so erases their bytes in
-// tables, indexes and overflow tables. Calls of all processes wait while it writes a table. It
-// needs room for the largest table twice, and a role that owns the tables. The end of ctx ends
-// it. Rows that a transaction of another program still sees stay: repeat it when that has ended.
-func (s *Store) Compact(ctx context.Context) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	err := s.open()
-	if err == nil {
-		_, err = s.pool.Exec(ctx, s.sql(`VACUUM (FULL) @lives, @partitions, @records, @tombstones, @events, @batches, @sessions, @messages, @blobs`))
-	}
-	return describe("compact", err)
 }

@@ -69,15 +69,16 @@ func (t *tx) partition() (partition, error) {
 	return append(found, partition{})[0], err
 }
 
-// lastVersions selects the last version of a page that begins after $2: of records, and of
-// tombstones. The page has about changesPage entries and only whole batches.
-const lastVersions = `(SELECT version FROM @records WHERE part = $1 AND version > $2 ORDER BY version LIMIT 1 OFFSET $3)
-	UNION ALL (SELECT version FROM @tombstones WHERE part = $1 AND version > $2 ORDER BY version LIMIT 1 OFFSET $3)`
+// lastVersion selects the last version of a page that begins after $2, at most $4. The page has
+// about $3 records, and tombstones, and only whole batches.
+const lastVersion = `SELECT coalesce(min(version), $4) FROM (
+	(SELECT version FROM @records WHERE part = $1 AND version > $2 ORDER BY version LIMIT 1 OFFSET $3 - 1)
+	UNION ALL (SELECT version FROM @tombstones WHERE part = $1 AND version > $2 ORDER BY version LIMIT 1 OFFSET $3 - 1)) ends`
 
 // changes reads one page.
 func (t *tx) changes(since place) (*store.ChangeSet, error) {
 	part, err := t.partition()
-	out := &store.ChangeSet{Embedding: part.embedding(), Version: part.Version}
+	out := &store.ChangeSet{Embedding: part.embedding()}
 	// A partition of another key was dropped. A version ahead may be lost, and so may one that
 	// a server had before its start.
 	if since.part != 0 && (since.part != part.PK || since.at > part.Version || since.server != part.Server) {
@@ -86,13 +87,11 @@ func (t *tx) changes(since place) (*store.ChangeSet, error) {
 	if err != nil || part.PK == 0 {
 		return out, err
 	}
-	ends, err := ask(t, pgx.RowTo[int64], lastVersions, part.PK, since.at, changesPage-1)
+	end, err := ask(t, pgx.RowTo[int64], lastVersion, part.PK, since.at, changesPage, part.Version)
 	if err != nil {
 		return nil, err
 	}
-	for _, end := range ends {
-		out.Version = min(out.Version, end)
-	}
+	out.Version = end[0]
 	out.Cursor, out.More = part.at(out.Version).String(), out.Version < part.Version
 	const within = `part = $1 AND version > $2 AND version <= $3 ORDER BY version, id`
 	if since.at > 0 { // a new reader has nothing to remove
@@ -105,7 +104,7 @@ func (t *tx) changes(since place) (*store.ChangeSet, error) {
 // History implements [store.Records].
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
 	return call(ctx, s, &reading, fmt.Sprintf("history of %q", id), p, "", func(t *tx) ([]backends.Event, error) {
-		return lastValues[backends.Event](t, "event of "+id, `SELECT event FROM @events WHERE part = `+own+` AND id = $2 ORDER BY pk`, t.name, []byte(id))
+		return values[backends.Event](t, t.finish, "event of "+id, `SELECT event FROM @events WHERE part = `+own+` AND id = $2 ORDER BY pk`, t.name, []byte(id))
 	})
 }
 

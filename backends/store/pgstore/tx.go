@@ -166,10 +166,11 @@ func last[T any](t *tx, read pgx.RowToFunc[T], query string, args ...any) (out [
 	return out, err
 }
 
-// lastValues is last for a query of JSON.
-func lastValues[T any](t *tx, what, query string, args ...any) ([]T, error) {
-	texts, err := last(t, pgx.RowTo[string], query, args...)
-	if err != nil {
+// values sends the queue with a query of JSON, by flush or finish, and returns its values.
+func values[T any](t *tx, send func() error, what, query string, args ...any) ([]T, error) {
+	var texts []string
+	list(t, &texts, pgx.RowTo[string], query, args...)
+	if err := send(); err != nil {
 		return nil, err
 	}
 	return decode[T](what, texts)

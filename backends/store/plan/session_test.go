@@ -4,6 +4,7 @@
 package plan_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -239,4 +240,38 @@ func FuzzParseNames(f *testing.F) {
 		require.GreaterOrEqual(t, r.Low, prefix)
 		require.Equal(t, cursor == "", r.Low <= prefix && prefix < r.High, "the prefix itself is the first name there can be")
 	})
+}
+
+func TestAppendSkipsWhatTheLogHolds(t *testing.T) {
+	a := &store.Append{Entries: []store.Entry{{Tokens: 3}, {Tokens: 5}, {Tokens: 7}}, Learnt: true, TTL: time.Hour}
+	st := &store.Session{LastSeq: 4, Watermark: 4, Tokens: 10}
+	var asked []int64
+	changed, err := plan.Append(a, st, false, now, func(i int, seq int64) (bool, error) {
+		asked = append(asked, seq)
+		return i != 1, nil
+	})
+	require.NoError(t, err)
+	require.True(t, changed)
+	require.Equal(t, []int64{5, 6, 6}, asked, "an entry that was skipped leaves its number to the next")
+	require.Equal(t, &store.Session{LastSeq: 6, Watermark: 6, Tokens: 20, Expires: now.Add(time.Hour)}, st)
+
+	st.Watermark = 5
+	_, err = plan.Append(a, st, false, now, func(int, int64) (bool, error) { return true, nil })
+	require.NoError(t, err)
+	require.Equal(t, int64(5), st.Watermark, "what waits is still to be learnt from")
+}
+
+func TestAppendOfNothingNew(t *testing.T) {
+	a := &store.Append{Entries: []store.Entry{{Tokens: 3}}, TTL: time.Hour}
+	none := func(int, int64) (bool, error) { return false, nil }
+	for _, created := range []bool{false, true} {
+		st := &store.Session{}
+		changed, err := plan.Append(a, st, created, now, none)
+		require.NoError(t, err)
+		require.Equal(t, created, changed)
+		require.Equal(t, created, !st.Expires.IsZero(), "an end moves only with a change")
+	}
+	failed := errors.New("no room")
+	_, err := plan.Append(a, &store.Session{}, true, now, func(int, int64) (bool, error) { return false, failed })
+	require.ErrorIs(t, err, failed)
 }

@@ -246,12 +246,12 @@ func (c *conn) changes(ctx context.Context, part partition, since place) (*store
 	if err := c.complete(part); err != nil {
 		return nil, err
 	}
-	var err error
-	if out.Version, err = c.pageEnd(part, since.at); err != nil {
+	if _, err := c.row(pageEnd, []any{part.pk, since.at, changesPage, part.version}, &out.Version); err != nil {
 		return nil, err
 	}
 	out.Cursor = place{part.pk, out.Version}.String()
 	out.More = out.Version < part.version
+	var err error
 	out.Records, err = c.records(ctx, `part = ? AND version > ? AND version <= ? ORDER BY version, pk`, part.pk, since.at, out.Version)
 	if err == nil {
 		err = inOrder(out.Records, since.at, out.Version)
@@ -295,25 +295,11 @@ func inOrder(page []store.Record, since, upto int64) error {
 	return nil
 }
 
-// pageEnd returns the last version of a page that begins after since. The page has about
-// changesPage entries and only whole batches.
-func (c *conn) pageEnd(part partition, since int64) (int64, error) {
-	end := part.version
-	for _, query := range []string{
-		`SELECT version FROM records WHERE part = ? AND version > ? ORDER BY version LIMIT 1 OFFSET ?`,
-		`SELECT version FROM tombstones WHERE part = ? AND version > ? ORDER BY version LIMIT 1 OFFSET ?`,
-	} {
-		var version int64
-		found, err := c.row(query, []any{part.pk, since, changesPage - 1}, &version)
-		if err != nil {
-			return 0, err
-		}
-		if found {
-			end = min(end, version)
-		}
-	}
-	return end, nil
-}
+// pageEnd selects the last version of a page that begins after ?2, at most ?4. The page has about
+// ?3 records, and tombstones, and only whole batches.
+const pageEnd = `SELECT coalesce(min(version), ?4) FROM (
+	SELECT * FROM (SELECT version FROM records WHERE part = ?1 AND version > ?2 ORDER BY version LIMIT 1 OFFSET ?3 - 1)
+	UNION ALL SELECT * FROM (SELECT version FROM tombstones WHERE part = ?1 AND version > ?2 ORDER BY version LIMIT 1 OFFSET ?3 - 1))`
 
 // History implements [store.Records].
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {

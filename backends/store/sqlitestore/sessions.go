@@ -28,12 +28,12 @@ const (
 
 // session reads a session of the partition, nil if it is missing or expired.
 func (c *conn) session(part partition, session string, now time.Time) (*sessionRow, error) {
-	row, r := &sessionRow{part: part.pk}, listed{}
+	var r listed
 	found, err := c.row(`SELECT pk, part, id, state, NULL, sum FROM sessions WHERE part = ? AND id = ?`, []any{part.pk, session}, r.columns()...)
 	if err != nil || !found {
 		return nil, err
 	}
-	row.pk = r.pk
+	row := &sessionRow{pk: r.pk, part: r.owner}
 	if err := r.decode("session", &row.Session); err != nil || plan.Expired(&row.Session, now) {
 		return nil, err
 	}
@@ -130,13 +130,18 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, session
 			return 0, err
 		}
 		for _, seq := range seqs {
-			erased, err := c.eraseMessage(ctx, row, seq)
+			found, err := decoded[store.Entry](ctx, c, "message", selectMessages+`seq = ?`, row.pk, seq)
 			if err != nil {
 				return 0, err
 			}
-			if erased {
-				n++
+			if len(found) == 0 || found[0].Erased {
+				continue
 			}
+			row.Tokens -= int64(found[0].Tokens)
+			if err := c.rewrite(row, seq, found[0].Erase()); err != nil {
+				return 0, err
+			}
+			n++
 		}
 		if n == 0 {
 			return 0, nil
@@ -146,20 +151,14 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, session
 	})
 }
 
-// eraseMessage reports whether it erased a message.
-func (c *conn) eraseMessage(ctx context.Context, row *sessionRow, seq int64) (bool, error) {
-	found, err := decoded[store.Entry](ctx, c, "message", selectMessages+`seq = ?`, row.pk, seq)
-	if err != nil || len(found) == 0 || found[0].Erased {
-		return false, err
-	}
-	row.Tokens -= int64(found[0].Tokens)
-	erased := found[0].Erase()
-	text, err := plan.Encode("message "+erased.ID, &erased)
+// rewrite writes a message anew.
+func (c *conn) rewrite(row *sessionRow, seq int64, e store.Entry) error {
+	text, err := plan.Encode("message "+e.ID, &e)
 	if err != nil {
-		return false, err
+		return err
 	}
 	r := message(row, seq, text)
-	return true, c.exec(`UPDATE messages SET entry = ?, sum = ? WHERE session = ? AND seq = ?`, r.text, r.checksum(), row.pk, seq)
+	return c.exec(`UPDATE messages SET entry = ?, sum = ? WHERE session = ? AND seq = ?`, r.text, r.checksum(), r.owner, seq)
 }
 
 // selectMessages begins a query for messages of a session.
@@ -339,4 +338,82 @@ func (s *Store) Read(ctx context.Context, p backends.Partition, session string, 
 		}
 		return out, err
 	})
+}
+
+// PutBlob implements [store.Blobs].
+func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error {
+	doing := fmt.Sprintf("put blob %q of session %q", name, session)
+	_, err := call(ctx, s, s.write, doing, p, session, func(c *conn, part partition) (any, error) {
+		if err := store.ValidateID("blob", name); err != nil {
+			return nil, err
+		}
+		if data == nil {
+			return nil, c.exec(`DELETE FROM blobs WHERE part = ? AND session = ? AND name = ?`, part.pk, session, name)
+		}
+		if err := c.create(&part); err != nil {
+			return nil, err
+		}
+		row, err := c.session(part, session, s.now())
+		if err == nil && row == nil {
+			err = c.erase(byName, part.pk, session) // it has expired, if it is there
+		}
+		if err != nil {
+			return nil, err
+		}
+		r := sealed{owner: part.pk, key: session, text: name, data: data}
+		return nil, c.exec(`INSERT INTO blobs (part, session, name, data, sum) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (part, session, name) DO UPDATE SET data = excluded.data, sum = excluded.sum`, r.owner, r.key, r.text, r.data, r.checksum())
+	})
+	return err
+}
+
+// GetBlob implements [store.Blobs].
+func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error) {
+	const query = `SELECT b.part, b.session, b.name, b.data, b.sum FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
+		WHERE b.part = ? AND b.session = ? AND b.name = ? AND (s.expires IS NULL OR s.expires > ?)`
+	return call(ctx, s, s.read, fmt.Sprintf("get blob %q of session %q", name, session), p, session, func(c *conn, part partition) ([]byte, error) {
+		if err := store.ValidateID("blob", name); err != nil {
+			return nil, err
+		}
+		rows, err := c.rows(ctx, query, part.pk, session, name, s.now().UnixMicro())
+		if err == nil && len(rows) == 0 {
+			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if rows[0].data == nil { // so the driver returns an empty one
+			rows[0].data = []byte{}
+		}
+		return rows[0].data, rows[0].check("blob of session")
+	})
+}
+
+// blobsQuery reads a range of the index of names. SQLite takes the length of a blob from
+// the head of its row, and leaves its data unread.
+const blobsQuery = `SELECT b.name, length(b.data) FROM blobs b LEFT JOIN sessions s ON s.part = b.part AND s.id = b.session
+	WHERE b.part = ? AND b.session = ? AND b.name >= ? AND b.name < ? AND (s.expires IS NULL OR s.expires > ?)
+	ORDER BY b.name LIMIT ?`
+
+// ListBlobs implements [store.Blobs]. The cost of a page depends on its own size alone,
+// however many blobs the session has.
+func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
+	return call(ctx, s, s.read, fmt.Sprintf("list blobs of session %q", session), p, session, func(c *conn, part partition) (*store.BlobPage, error) {
+		within, err := plan.ParseNames("blob", prefix, page.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		out := &store.BlobPage{}
+		found, err := collect(ctx, c, func(b *store.BlobInfo) []any { return []any{&b.Name, &b.Size} }, blobsQuery,
+			part.pk, session, within.Low, within.High, s.now().UnixMicro(), page.Size()+1)
+		out.Blobs, out.Next = plan.Cut(found, page, func(b *store.BlobInfo) string { return plan.NamesCursor(b.Name) })
+		return out, err
+	})
+}
+
+// BlobSessions implements [store.Blobs].
+func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
+	return s.ids(ctx, "sessions with blobs", p, page, `SELECT DISTINCT session FROM blobs b
+		WHERE part = ?1 AND session >= ?2 AND NOT EXISTS (SELECT 1 FROM sessions WHERE part = ?1 AND id = b.session AND expires <= ?4)
+		ORDER BY session LIMIT ?3`)
 }
