@@ -106,13 +106,13 @@ var reference = regexp.MustCompile(`\b(log-[1-9][0-9]*(-[1-9][0-9]*)?|a-[a-z2-7]
 // Whatever the history, the budget and the steps, and however often it goes on and is
 // compacted again: what comes out is taken by providers, fits or says truly that it cannot,
 // keeps what it must, and everything that left can be read, found and brought back. There
-// are a thousand histories, ten thousand with EINOMEM_LONG=1; each hundred is a test of its
+// are a thousand histories, three thousand with EINOMEM_LONG=1; each hundred is a test of its
 // own, so that -run repeats a part.
 func TestPropertyCompaction(t *testing.T) {
 	testkit.SlowUnderRace(t)
 	hundreds := 10
 	if testkit.Long() {
-		hundreds = 100
+		hundreds = 30
 	}
 	spy := testkit.Spy(testkit.SQLite(t))
 	archives, err := archive.New(&archive.Config{Sessions: spy})
