@@ -243,3 +243,16 @@ func TestRedis(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, left, "nothing is left on the server")
 }
+
+func TestPlainBM25(t *testing.T) {
+	english, err := newPlain(&trial.Conversation{Turns: []trial.Turn{
+		{Speaker: "Ann", Text: "I like tea."}, {Speaker: "Bob", Text: "The pumps failed, and the pumps were new."}, {Speaker: "Ann", Text: "My pump is old, and I like it as I like few other things in this house."},
+	}})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2}, english.find("Which pump failed?", 1.2, .75), "stems match, and two rare words beat one")
+	require.Equal(t, []int{0, 2}, english.find("What does Ann like?", 1.2, .75), "a name is a word, and a short text goes first")
+	require.Empty(t, english.find("Is this the?", 1.2, .75), "stop words find nothing")
+	chinese, err := newPlain(&trial.Conversation{Turns: []trial.Turn{{Text: "我养了一只猫。"}, {Text: "我住在上海。"}}})
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, chinese.find("上海", 1.2, .75))
+}

@@ -79,6 +79,9 @@ func (a *arm) printFound(ctx context.Context, b *bench, chart *trial.Chart) (err
 	all := rank("all signals")
 	all.ByCategory(func(name string, of trial.Scores) { row("all signals, "+name, of) })
 	none := rank("none", recall.Signals()...)
+	if err == nil {
+		err = a.printPlain(row)
+	}
 	for i, k := range trial.Depths {
 		chart.Add("all signals"+a.name, float64(k), all.Mean(i))
 		chart.Add("words alone"+a.name, float64(k), none.Mean(i))
