@@ -38,7 +38,7 @@ type Backend interface {
 type Manager interface {
 	// Get returns one memory, active or ended, or [ErrNotFound].
 	Get(ctx context.Context, r *GetRequest) (*Memory, error)
-	// List returns memories in the order in which they were stored, in pages.
+	// List returns memories in the order of the request, in pages.
 	List(ctx context.Context, r *ListRequest) (*ListResponse, error)
 	// Update changes one memory in place and keeps its former text in the history. A new text
 	// treats the turn that taught the former one as Delete does.
@@ -235,6 +235,8 @@ type ListRequest struct {
 	Filter            *Filter `json:"filter,omitempty"`             // Optional.
 	IncludeSuperseded bool    `json:"include_superseded,omitempty"` // Optional.
 	IncludeExpired    bool    `json:"include_expired,omitempty"`    // Optional.
+	Part              string  `json:"part,omitempty"`               // Optional. A part of the text, in any case.
+	Newest            bool    `json:"newest,omitempty"`             // Optional. Newest first, by [Memory.Since]. Defaults to the order in which they were stored.
 	Limit             int     `json:"limit,omitempty"`              // Optional. Defaults to 100; at most 1000.
 	Cursor            string  `json:"cursor,omitempty"`             // Optional. Next of the page before.
 }

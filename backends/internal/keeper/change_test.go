@@ -90,6 +90,32 @@ func TestListInPages(t *testing.T) {
 	}
 }
 
+func TestListNewestFirst(t *testing.T) {
+	w := open(t)
+	var want []string
+	for i := range 7 { // begun in another order than stored, two at the same time
+		m := fact(fmt.Sprint(i), fmt.Sprintf("number %d", i))
+		m.Valid = start.AddDate(0, 0, []int{3, 1, 6, 1, 5, 0, 2}[i])
+		w.put(ann, m)
+	}
+	for _, i := range []int{2, 4, 0, 6, 3, 1, 5} {
+		want = append(want, fmt.Sprintf("number %d", i))
+	}
+	for size := 1; size <= 8; size++ {
+		var got []string
+		r := &backends.ListRequest{Limit: size, Newest: true}
+		for next := true; next; next = r.Cursor != "" {
+			page, err := w.List(ctx, ann, r)
+			require.NoError(t, err)
+			for _, m := range page.Memories {
+				got = append(got, m.Text)
+			}
+			r.Cursor = page.Next
+		}
+		require.Equal(t, want, got)
+	}
+}
+
 func TestListChooses(t *testing.T) {
 	w := open(t)
 	expired, task, gone := fact("expired", "expired"), fact("task", "task"), fact("gone", "gone")
@@ -109,6 +135,7 @@ func TestListChooses(t *testing.T) {
 		{backends.ListRequest{Kinds: []backends.Kind{backends.KindTask}}, []string{"task"}},
 		{backends.ListRequest{Kinds: []backends.Kind{backends.KindCore, backends.KindTask}}, []string{"core", "task"}},
 		{backends.ListRequest{Filter: &food}, []string{"task"}},
+		{backends.ListRequest{Part: "AS"}, []string{"task"}},
 	} {
 		page, err := w.List(ctx, ann, &tc.r)
 		require.NoError(t, err)

@@ -166,7 +166,7 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 	return events, nil
 }
 
-// List returns a page of memories in the order stored, as [backends.Manager] says. Core
+// List returns a page of memories in the order of the request, as [backends.Manager] says. Core
 // blocks are listed only where Kinds asks for them. The partition is p; the request's
 // scope is the caller, as in [Keeper.Search].
 func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.ListRequest) (*backends.ListResponse, error) {
@@ -182,20 +182,28 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	if err != nil {
 		return nil, err
 	}
-	now, byID := k.config.Clock(), map[string]*backends.Memory{}
+	now, byID, part, order := k.config.Clock(), map[string]*backends.Memory{}, strings.ToLower(r.Part), inOrder
 	for _, m := range all {
 		byID[m.ID] = m
+	}
+	if r.Newest {
+		order = newestFirst
+		slices.SortFunc(all, order)
 	}
 	stands := func(m *backends.Memory) bool {
 		return !m.Kind.Traits().Inferred || m.Stands(now, func(id string) *backends.Memory { return byID[id] })
 	}
 	wanted := func(m *backends.Memory) bool {
 		return (r.IncludeSuperseded || m.Active() && stands(m)) && (r.IncludeExpired || !m.Expired(now)) &&
-			(len(r.Kinds) == 0 || slices.Contains(r.Kinds, m.Kind)) && matches(m) && (m.Text != "" || !silent(m))
+			(len(r.Kinds) == 0 || slices.Contains(r.Kinds, m.Kind)) && matches(m) &&
+			(part == "" || strings.Contains(strings.ToLower(m.Text), part)) && (m.Text != "" || !silent(m))
 	}
 	resp := &backends.ListResponse{}
 	limit := store.Page{Limit: r.Limit}.Size()
-	from, found := slices.BinarySearchFunc(all, after, inOrder)
+	from, found := 0, false
+	if r.Cursor != "" {
+		from, found = slices.BinarySearchFunc(all, after, order)
+	}
 	if found { // it was on the page before
 		from++
 	}
@@ -204,7 +212,7 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 			continue
 		}
 		if n := len(resp.Memories); n == limit {
-			resp.Next = cursor(&resp.Memories[n-1])
+			resp.Next = cursor(&resp.Memories[n-1], r.Newest)
 			break
 		}
 		resp.Memories = append(resp.Memories, k.Shown(r.Scope, p, m.Clone()))
@@ -218,11 +226,20 @@ func inOrder(a, b *backends.Memory) int {
 	return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 }
 
-func cursor(m *backends.Memory) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(m.Created.UTC().Format(time.RFC3339Nano) + "|" + m.ID))
+// newestFirst compares memories by the start of their validity, the later one first.
+func newestFirst(a, b *backends.Memory) int {
+	return cmp.Or(b.Since().Compare(a.Since()), strings.Compare(b.ID, a.ID))
 }
 
-// parseCursor returns a memory with the fields that its cursor holds.
+func cursor(m *backends.Memory, newest bool) string {
+	at := m.Created
+	if newest {
+		at = m.Since()
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(at.UTC().Format(time.RFC3339Nano) + "|" + m.ID))
+}
+
+// parseCursor returns a memory that has the place of a cursor.
 func parseCursor(s string) (m *backends.Memory, err error) {
 	m = &backends.Memory{}
 	if s == "" {

@@ -62,6 +62,8 @@ var plans = func() map[string]plan {
 		"DELETE /api/v1/memories/{id}": one, "POST /api/v1/delete": {order: 3, variants: []object{{"filter": "or"}}}, "POST /api/v1/forget": {order: 3, variants: []object{{"part": object{"session": "s1"}}, {"part": nil}}},
 		"POST /api/v1/rollback": {shows: true, with: object{"messages": nil, "since": nil}, variants: []object{
 			{"session": nil, "source": "own", "dry_run": true}, {"session": nil, "source": "other", "dry_run": true}, {"source": nil, "dry_run": true}, {"session": nil, "source": "document"}}},
+		"POST /api/v1/memories/delete": one, "GET /api/v1/retention": shows, "GET /api/v1/plans": {shows: true, order: 1}, "POST /api/v1/plans": {shows: true},
+		"POST /api/v1/plans/apply": changes, "POST /api/v1/plans/undo": changes,
 		"POST /api/v1/import": {stream: true},
 
 		"POST /retrieve_task_memory": shows, "POST /retrieve_task_memory_simple": shows, "POST /retrieve_personal_memory": says, "POST /retrieve_tool_memory": says,
@@ -185,7 +187,7 @@ func (f *form) value(name string, s schemaOf) (any, bool) {
 		return f.file, true
 	case name == "id" || name == "memory_id":
 		return f.id(), true
-	case name == "memory_ids":
+	case name == "memory_ids" || name == "ids":
 		return []any{f.id()}, true
 	case name == "keywords":
 		return []any{"heron", "[" + f.id() + "]"}, true

@@ -213,7 +213,8 @@ func newWorld(t *testing.T, dir string) *world {
 	model := testkit.New(testkit.Learn)
 	person, err := profile.New[bird]()
 	require.NoError(t, err)
-	facts, err := mem0.New(ctx, &mem0.Config{Store: w.db, Profile: person})
+	over := &backends.Retention{Every: -1, Rules: []backends.RetentionRule{{OlderThan: 1}}} // all would go, in a dry run
+	facts, err := mem0.New(ctx, &mem0.Config{Store: w.db, Profile: person, Retention: over})
 	require.NoError(t, err)
 	experience, err := reme.New(ctx, &reme.Config{Store: w.db, Model: model})
 	require.NoError(t, err)
@@ -290,6 +291,11 @@ func (w *world) fill(p backends.Partition) {
 	require.NoError(t, err)
 	if p.Kind == backends.PartitionWorkspace {
 		return
+	}
+	for _, twice := range []string{"A heron of %s sleeps here.", "The heron of %s sleeps here."} { // a plan merges them
+		_, err = w.mem.Backend().Add(ctx, &backends.AddRequest{Scope: s, Verbatim: true, Kind: backends.KindFact,
+			Messages: []backends.Message{{Message: schema.UserMessage(fmt.Sprintf(twice, canary(p)))}}})
+		require.NoError(t, err)
 	}
 	title := canary(p)
 	_, err = w.db.Append(ctx, p, "s1", &store.Append{Scope: s, Learnt: true, Entries: []store.Entry{

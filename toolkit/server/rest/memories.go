@@ -4,6 +4,7 @@
 package rest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,6 +26,12 @@ type idQuery struct {
 type deleteQuery struct {
 	idQuery
 	Erase bool `json:"-" query:"erase" jsonschema:"its history, too, and the words of the turn that taught it"`
+}
+
+type deleteRequest struct {
+	Scope backends.Scope `json:"scope"`
+	IDs   []string       `json:"ids"`
+	Erase bool           `json:"erase,omitempty" jsonschema:"their histories, too, and the words of the turns that taught them"`
 }
 
 // searchResponse is the answer of a search.
@@ -102,6 +109,7 @@ func (h *Handler) memoryRoutes() {
 	add(h, own, "POST /api/v1/import", "Read what an export wrote.", traits{mode: access.Write | access.Whole, stream: true}, (*call).load)
 
 	if _, ok := backends.As[backends.EntityLister](h.cfg.Memory.Backend()); ok {
+		h.features = append(h.features, "entities")
 		list(h, "entities", "GET entities", "Whom and what the memories are about.", func(c *call, in *scopeQuery) ([]backends.Entity, error) {
 			lister, _ := backends.As[backends.EntityLister](c.Backend())
 			return lister.Entities(c, in.Scope)
@@ -110,7 +118,7 @@ func (h *Handler) memoryRoutes() {
 	if _, ok := backends.As[backends.Manager](h.cfg.Memory.Backend()); !ok {
 		return
 	}
-	scoped(h, "POST list", "A page of memories, in the order in which they were stored.", read,
+	scoped(h, "POST list", "A page of memories, in the order in which they were stored, or the newest first.", read,
 		func(c *call, in *backends.ListRequest) (*backends.ListResponse, error) {
 			out, err := c.Manager.List(c, in)
 			if err == nil {
@@ -128,6 +136,7 @@ func (h *Handler) memoryRoutes() {
 		func(c *call, in *deleteQuery) (countResponse, error) {
 			return countResponse{1}, c.Manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: in.ID, Erase: in.Erase})
 		})
+	scoped(h, "POST memories/delete", "Delete some memories, as DELETE does with one. Unknown ids are skipped.", write, (*call).deleteEach)
 	scoped(h, "POST delete", "Delete the memories that a filter matches.", traits{mode: access.Write | access.Whole},
 		func(c *call, in *backends.DeleteAllRequest) (countResponse, error) {
 			if in.Filter == nil {
@@ -163,6 +172,19 @@ func (c *call) preview(in *previewRequest) (*previewResponse, error) {
 		return slices.ContainsFunc(p.Hits, func(shown backends.Hit) bool { return shown.ID == h.ID && shown.Text == h.Text })
 	})
 	return &previewResponse{p.Text, orEmpty(p.Hits), left, p.Whole, p.Least, p.Tokens, p.Room}, nil
+}
+
+// deleteEach deletes memories in their order. Those before a failure stay deleted.
+func (c *call) deleteEach(in *deleteRequest) (out countResponse, err error) {
+	for _, id := range in.IDs {
+		switch err = c.Manager.Delete(c, &backends.DeleteRequest{Scope: in.Scope, ID: id, Erase: in.Erase}); {
+		case err == nil:
+			out.Count++
+		case !errors.Is(err, backends.ErrNotFound):
+			return out, err
+		}
+	}
+	return out, nil
 }
 
 func (c *call) export(in *scopeQuery) (any, error) {

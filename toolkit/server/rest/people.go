@@ -22,7 +22,7 @@ type (
 		As       string              `json:"as,omitempty"` // the user that the key names, if any
 		Write    bool                `json:"write"`
 		Admin    bool                `json:"admin"`
-		Features []string            `json:"features"` // sessions, blocks, notes, tools
+		Features []string            `json:"features"` // sessions, blocks, notes, tools, entities, plans
 		Opens    map[string][]string `json:"opens"`    // namespaces, users, agents, workspaces
 	}
 	peopleQuery struct {
@@ -75,6 +75,7 @@ func (h *Handler) peopleRoutes() {
 		add(h, own, "GET /api/v1/people", "The users, agents and workspaces that hold something, as far as the key opens them.",
 			traits{}, (*call).people)
 	}
+	add(h, own, "GET /api/v1/retention", "What the rules of retention would erase in a namespace now. Nothing is erased.", traits{long: true}, (*call).retention)
 	if h.cfg.Notes != nil {
 		h.features = append(h.features, "notes")
 		list(h, "notes", "GET notes", "What the last replies of this process were shown of memory, and why.",

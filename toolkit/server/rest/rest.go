@@ -58,6 +58,7 @@ type Handler struct {
 	stored   bool     // there is a Store
 	features []string // our own features that the configuration turns on
 	jobs     jobs
+	plans    *plans // nil: the backend has none
 	streams  map[bool]chan struct{} // reading ones or, under true, writing ones, which hold some megabytes each
 	origin   *http.CrossOriginProtection
 }
@@ -77,10 +78,12 @@ func New(cfg *Config) (*Handler, error) {
 	if c.Guard == nil {
 		c.Guard, _ = access.New(nil) // an empty list of keys is valid
 	}
+	h.plans = newPlans(cfg.Memory)
 	cfg.Memory.ForgetsAlso(h.places()...)
 	h.stored = c.Store != nil
 	h.memoryRoutes()
 	h.peopleRoutes()
+	h.planRoutes()
 	h.sessionRoutes()
 	h.jobRoutes()
 	h.remeRoutes()
@@ -97,6 +100,9 @@ func New(cfg *Config) (*Handler, error) {
 // places are the stores of people's data in this package.
 func (h *Handler) places() []backends.Place {
 	out := []backends.Place{{Name: "results of jobs", Forget: h.jobs.forget}}
+	if h.plans != nil {
+		out = append(out, backends.Place{Name: "suggestions that wait", Forget: h.plans.forget})
+	}
 	if h.cfg.Notes != nil {
 		out = append(out, backends.Place{Name: "notes that were shown", Forget: h.cfg.Notes.forget})
 	}

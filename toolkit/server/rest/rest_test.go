@@ -45,7 +45,7 @@ func TestAMemoryIsAddedFoundChangedAndForgotten(t *testing.T) {
 func TestWhatIsNotConfiguredIsNotThere(t *testing.T) {
 	s := newServer(t, nil, func(c *Config) { c.Store, c.Notes, c.Flows = nil, nil, nil })
 	_, out := s.call("", "GET", "/api/v1/me", nil)
-	require.ElementsMatch(t, []any{"blocks", "tools"}, out["features"])
+	require.ElementsMatch(t, []any{"blocks", "tools", "entities", "plans"}, out["features"])
 	for _, path := range []string{"/api/v1/people", "/api/v1/sessions", "/api/v1/notes"} {
 		status, out := s.call("", "GET", path+"?user_id=ann", nil)
 		require.Equal(t, http.StatusNotFound, status)

@@ -1,0 +1,157 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reflection"
+	"github.com/einomem/einomem/toolkit/server/access"
+)
+
+// plans are suggestions for tidying memories, which wait for approval in this process: the last
+// plan of each of the 1000 most recent partitions. A client names a plan by its id, so that it can
+// leave operations out and cannot write its own.
+type plans struct {
+	*reflection.Reflector
+	mu      sync.Mutex
+	waiting *lru.Cache[backends.Partition, *reflection.Plan]
+	forgets int // how often somebody was forgotten
+}
+
+// newPlans uses the reflector of the memory, with its model. Without one the rules draft alone.
+// It returns nil for a backend that package reflection does not know.
+func newPlans(m access.Memory) *plans {
+	all := &plans{}
+	if holder, ok := m.(interface{ Reflection() backends.Reflection }); ok {
+		if running, ok := holder.Reflection().(*reflection.Background); ok {
+			all.Reflector = running.Reflector
+		}
+	}
+	if all.Reflector == nil {
+		var err error
+		if all.Reflector, err = reflection.New(&reflection.Config{Backend: m.Backend()}); err != nil {
+			return nil
+		}
+	}
+	all.waiting, _ = lru.New[backends.Partition, *reflection.Plan](notesPersons) // it fails for a size below 1
+	return all
+}
+
+// forget is the Forget of a backends.Place: it drops the plans that name erased memories.
+func (all *plans) forget(_ context.Context, _ *backends.ForgetRequest, gone *backends.Receipt) (dropped int, _ error) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.forgets++
+	for _, p := range all.waiting.Keys() {
+		plan, _ := all.waiting.Peek(p)
+		b, err := json.Marshal(plan)
+		if err != nil || p == gone.Partition || slices.ContainsFunc(gone.Gone(), func(id string) bool { return bytes.Contains(b, []byte(id)) }) {
+			all.waiting.Remove(p)
+			dropped++
+		}
+	}
+	return dropped, nil
+}
+
+// draft drafts a plan, which then waits.
+func (all *plans) draft(ctx context.Context, s backends.Scope) (*reflection.Plan, error) {
+	all.mu.Lock()
+	before := all.forgets
+	all.mu.Unlock()
+	plan, err := all.Draft(ctx, &reflection.Request{Scope: s})
+	if err != nil {
+		return nil, err
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.forgets != before {
+		return nil, fmt.Errorf("%w: somebody was forgotten meanwhile: ask again", backends.ErrConflict)
+	}
+	all.waiting.Add(plan.Partition, plan)
+	return plan, nil
+}
+
+// take removes the plan of a scope's owner that has an id, and returns it with the operations to
+// keep. An empty list keeps none.
+func (all *plans) take(in *planRequest) (*reflection.Plan, error) {
+	p, err := in.Scope.Owner()
+	if err != nil {
+		return nil, err
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	plan, _ := all.waiting.Get(p)
+	if known := plan != nil && plan.ID == in.ID; !known {
+		if len(in.Keep) > 0 {
+			return nil, fmt.Errorf("%w: plan %s: draft another", backends.ErrNotFound, in.ID)
+		}
+		return &reflection.Plan{ID: in.ID}, nil
+	}
+	kept := *plan
+	kept.Operations = nil
+	for i, op := range plan.Operations {
+		if slices.Contains(in.Keep, i) {
+			kept.Operations = append(kept.Operations, op)
+		}
+	}
+	all.waiting.Remove(p)
+	return &kept, nil
+}
+
+type (
+	ofScope struct {
+		Scope backends.Scope `json:"scope"`
+	}
+	planRequest struct {
+		Scope backends.Scope `json:"scope"`
+		ID    string         `json:"id"`
+		Keep  []int          `json:"keep,omitempty" jsonschema:"the operations to carry out, from 0; none declines the plan"`
+	}
+)
+
+// planRoutes are the endpoints of suggestions for tidying memories.
+func (h *Handler) planRoutes() {
+	if h.plans == nil {
+		return
+	}
+	h.features = append(h.features, "plans")
+	change := traits{mode: access.Write | access.Whole, long: true}
+	scoped(h, "GET plans", "The suggestions for a person or a workspace that wait for approval.", traits{mode: access.Whole},
+		func(c *call, in *scopeQuery) (out map[string][]*reflection.Plan, err error) {
+			p, err := in.Scope.Owner()
+			all := []*reflection.Plan{}
+			if plan, ok := c.plans.waiting.Get(p); ok {
+				all = append(all, plan)
+			}
+			return map[string][]*reflection.Plan{"plans": all}, err
+		})
+	scoped(h, "POST plans", "Draft suggestions: duplicates, contradictions, conclusions. They change nothing until they are applied.", change,
+		func(c *call, in *ofScope) (*reflection.Plan, error) { return c.plans.draft(c, in.Scope) })
+	scoped(h, "POST plans/apply", "Carry out the chosen operations of a plan that waits.", change,
+		func(c *call, in *planRequest) (*reflection.Applied, error) {
+			plan, err := c.plans.take(in)
+			if err != nil || len(plan.Operations) == 0 {
+				return &reflection.Applied{Plan: in.ID}, err
+			}
+			return c.plans.Apply(c, plan, true)
+		})
+	scoped(h, "POST plans/undo", "Take a plan back that was applied.", change,
+		func(c *call, in *planRequest) (*reflection.Applied, error) {
+			done, err := c.plans.Undo(c, in.Scope, in.ID, false)
+			if errors.Is(err, backends.ErrNotFound) { // nothing is left of it
+				return &reflection.Applied{Plan: in.ID}, nil
+			}
+			return done, err
+		})
+}
