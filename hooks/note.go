@@ -6,7 +6,6 @@ package hooks
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,28 +48,6 @@ func (h *Hooks) note(ctx context.Context, s backends.Scope, query string, found 
 		n.Text, n.Hits = strings.Join(slices.Concat(above, lines, []string{fenceClose}), "\n"), shown
 	}
 	return n
-}
-
-// Preview is the note that a message would get, and how it came about.
-type Preview struct {
-	Note
-	Whole        bool    // all memories are short enough to be shown, whatever the message is
-	Least        float64 // the score that the best memory has to reach for this message; 0: any
-	Tokens, Room int     // estimated tokens of the text, and how many it may have
-}
-
-// Preview returns the note that a message would get at the begin of a session. It leaves no trace:
-// no use is counted, and Config.OnNote is not called. ErrInvalid: the mode shows no notes.
-func (h *Hooks) Preview(ctx context.Context, s backends.Scope, message string) (*Preview, error) {
-	if !h.plan.Search {
-		return nil, fmt.Errorf("preview of a note: %w: this mode shows none", backends.ErrInvalid)
-	}
-	found, least, err := h.answer(ctx, s, message, nil, visible{turns: map[string]bool{}})
-	if err != nil {
-		return nil, fmt.Errorf("preview of a note: %w", err)
-	}
-	n := h.note(ctx, s, message, found)
-	return &Preview{n, found.Whole, least, text.Tokens(n.Text), h.cfg.NoteTokens}, nil
 }
 
 // takesIDs reports whether the agent has a tool that takes the id of a memory.

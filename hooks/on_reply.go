@@ -207,26 +207,39 @@ func (h *Hooks) lookUp(ctx context.Context, r *backends.SearchRequest, v visible
 	}
 }
 
-// fitting returns the hits that the context lacks. A whole answer (resp.Whole) keeps them all; any
-// other is empty if its best hit scores below least. A delicate hit has to score twice that. In a
-// whole answer, an episode of the assistant has to reach least. A backend that gives no scores
-// passes them all. A user's bare question is dropped. An answer that states nothing new stays only
-// if it scores best.
+// fitting returns the hits that an answer may have. Any answer but a whole one (resp.Whole) is empty
+// if its best hit scores below least. A hit that states nothing stays only if it scores best.
 func (v visible) fitting(resp *backends.SearchResponse, least float64) []backends.Hit {
 	best := 0.0
 	hits := slices.DeleteFunc(slices.Clone(resp.Hits), func(hit backends.Hit) bool {
-		scored := hit.Score > 0 || resp.Whole
-		out := v.shows(&hit) || statesNothing(&hit) && hit.Origin.Role == string(schema.User) || hit.Delicate && scored && hit.Score < 2*least ||
-			resp.Whole && hit.Origin.Role == string(schema.Assistant) && hit.Kind == backends.KindEpisode && hit.Score < least
-		if !out {
+		refused, _ := v.refuses(&hit, resp.Whole, least)
+		if refused == "" {
 			best = max(best, hit.Score)
 		}
-		return out
+		return refused != ""
 	})
 	if best > 0 && best < least && !resp.Whole {
 		return nil
 	}
 	return slices.DeleteFunc(hits, func(hit backends.Hit) bool { return statesNothing(&hit) && hit.Score < best })
+}
+
+// refuses returns the reason to leave a hit out, whatever the others are, and the score that would
+// let it in. The context has it; it is a user's bare question; it is delicate, which takes twice
+// least, unless its backend gives no scores; or, in a whole answer, it is an episode of the
+// assistant below least.
+func (v visible) refuses(hit *backends.Hit, whole bool, least float64) (reason string, needs float64) {
+	switch {
+	case v.shows(hit):
+		return "shown", 0
+	case statesNothing(hit) && hit.Origin.Role == string(schema.User):
+		return "question", 0
+	case hit.Delicate && (hit.Score > 0 || whole) && hit.Score < 2*least:
+		return "delicate", 2 * least
+	case whole && hit.Origin.Role == string(schema.Assistant) && hit.Kind == backends.KindEpisode && hit.Score < least:
+		return "assistant", least
+	}
+	return "", 0
 }
 
 // statesNothing reports whether the ranking put a hit back because it states nothing.

@@ -182,12 +182,13 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	if err != nil {
 		return nil, err
 	}
-	now, byID, part, order := k.config.Clock(), map[string]*backends.Memory{}, strings.ToLower(r.Part), inOrder
+	now, byID, part := k.config.Clock(), map[string]*backends.Memory{}, strings.ToLower(r.Part)
 	for _, m := range all {
 		byID[m.ID] = m
 	}
+	order, at := inOrder, func(m *backends.Memory) time.Time { return m.Created }
 	if r.Newest {
-		order = newestFirst
+		order, at = newestFirst, (*backends.Memory).Since
 		slices.SortFunc(all, order)
 	}
 	stands := func(m *backends.Memory) bool {
@@ -200,11 +201,11 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 	}
 	resp := &backends.ListResponse{}
 	limit := store.Page{Limit: r.Limit}.Size()
-	from, found := 0, false
-	if r.Cursor != "" {
-		from, found = slices.BinarySearchFunc(all, after, order)
-	}
-	if found { // it was on the page before
+	from, found := slices.BinarySearchFunc(all, after, order)
+	switch {
+	case r.Cursor == "":
+		from = 0
+	case found: // it was on the page before
 		from++
 	}
 	for _, m := range all[from:] {
@@ -212,7 +213,8 @@ func (k *Keeper) List(ctx context.Context, p backends.Partition, r *backends.Lis
 			continue
 		}
 		if n := len(resp.Memories); n == limit {
-			resp.Next = cursor(&resp.Memories[n-1], r.Newest)
+			last := &resp.Memories[n-1]
+			resp.Next = base64.RawURLEncoding.EncodeToString([]byte(at(last).UTC().Format(time.RFC3339Nano) + "|" + last.ID))
 			break
 		}
 		resp.Memories = append(resp.Memories, k.Shown(r.Scope, p, m.Clone()))
@@ -229,14 +231,6 @@ func inOrder(a, b *backends.Memory) int {
 // newestFirst compares memories by the start of their validity, the later one first.
 func newestFirst(a, b *backends.Memory) int {
 	return cmp.Or(b.Since().Compare(a.Since()), strings.Compare(b.ID, a.ID))
-}
-
-func cursor(m *backends.Memory, newest bool) string {
-	at := m.Created
-	if newest {
-		at = m.Since()
-	}
-	return base64.RawURLEncoding.EncodeToString([]byte(at.UTC().Format(time.RFC3339Nano) + "|" + m.ID))
 }
 
 // parseCursor returns a memory that has the place of a cursor.

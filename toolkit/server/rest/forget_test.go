@@ -37,9 +37,11 @@ func TestForgettingOverRESTTakesWhatTheServerKeepsBesides(t *testing.T) {
 		urls[user] = s.later("/api/v1/add", map[string]any{"scope": scope, "messages": []any{map[string]any{"role": "user", "content": "I like the words of " + user}}})
 		s.notes.Record(t.Context(), hooks.Note{Scope: middleware.Scope{UserID: user}, Query: "words of " + user})
 	}
+	status, out := s.call("", http.MethodPost, "/api/v1/plans", map[string]any{"scope": ann()})
+	require.Equal(t, http.StatusOK, status, out)
 	status, receipt := s.call("", http.MethodPost, "/api/v1/forget", map[string]any{"scope": ann()})
 	require.Equal(t, http.StatusOK, status, receipt)
-	require.Equal(t, map[string]any{"results of jobs": 1.0, "notes that were shown": 1.0, "files": 0.0}, receipt["places"])
+	require.Equal(t, map[string]any{"results of jobs": 1.0, "notes that were shown": 1.0, "suggestions that wait": 1.0, "files": 0.0}, receipt["places"])
 	require.NotEmpty(t, receipt["outside"])
 	require.NotContains(t, fmt.Sprint(receipt["outside"]), "/", "no file of the server is named")
 

@@ -138,12 +138,17 @@ func (j *job) shows(gone *backends.Receipt) bool {
 	if p, err := j.of.Owner(); err == nil && p == gone.Partition {
 		return true
 	}
+	return mentions(j.Body, gone)
+}
+
+// mentions reports whether a value names an erased memory.
+func mentions(v any, gone *backends.Receipt) bool {
 	ids := gone.Gone()
 	if len(ids) == 0 {
 		return false
 	}
-	body, err := json.Marshal(j.Body)
-	return err != nil || slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(body, []byte(id)) })
+	b, err := json.Marshal(v)
+	return err != nil || slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(b, []byte(id)) })
 }
 
 // now returns a copy of the job in its present state.

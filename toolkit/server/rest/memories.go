@@ -71,11 +71,19 @@ type previewRequest struct {
 type previewResponse struct {
 	Text   string         `json:"text"`
 	Hits   []backends.Hit `json:"hits"` // of the text
-	Left   []backends.Hit `json:"left"` // the best of what was left out
+	Left   []leftOut      `json:"left"` // the best of what was left out
 	Whole  bool           `json:"whole"`
-	Least  float64        `json:"least"`
 	Tokens int            `json:"tokens"`
 	Room   int            `json:"room"`
+}
+
+// leftOut is a hit that a note lacks, and why: "ended", "same" (a plan merged it into another
+// memory), or a reason of [hooks.Preview.Why].
+type leftOut struct {
+	backends.Hit
+	Reason string  `json:"reason"`
+	Needs  float64 `json:"needs,omitempty"` // the score that would let it in
+	Of     string  `json:"of,omitempty"`    // the memory that replaced it or says the same
 }
 
 type countResponse struct {
@@ -118,6 +126,7 @@ func (h *Handler) memoryRoutes() {
 	if _, ok := backends.As[backends.Manager](h.cfg.Memory.Backend()); !ok {
 		return
 	}
+	add(h, own, "GET /api/v1/retention", "What the rules of retention would erase in a namespace now. Nothing is erased.", traits{long: true}, (*call).retention)
 	scoped(h, "POST list", "A page of memories, in the order in which they were stored, or the newest first.", read,
 		func(c *call, in *backends.ListRequest) (*backends.ListResponse, error) {
 			out, err := c.Manager.List(c, in)
@@ -164,14 +173,26 @@ func (c *call) preview(in *previewRequest) (*previewResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.search(&backends.SearchRequest{Scope: in.Scope, Query: in.Query, TopK: 20})
+	found, err := c.search(&backends.SearchRequest{Scope: in.Scope, Query: in.Query, TopK: 20, IncludeSuperseded: true})
 	if err != nil {
 		return nil, err
 	}
-	left := slices.DeleteFunc(found.Hits, func(h backends.Hit) bool {
-		return slices.ContainsFunc(p.Hits, func(shown backends.Hit) bool { return shown.ID == h.ID && shown.Text == h.Text })
-	})
-	return &previewResponse{p.Text, orEmpty(p.Hits), left, p.Whole, p.Least, p.Tokens, p.Room}, nil
+	out := &previewResponse{p.Text, orEmpty(p.Hits), []leftOut{}, p.Whole, p.Tokens, p.Room}
+	for _, h := range found.Hits {
+		left := leftOut{Hit: h, Of: h.SupersededBy}
+		switch {
+		case slices.ContainsFunc(p.Hits, func(shown backends.Hit) bool { return shown.ID == h.ID && shown.Text == h.Text }):
+			continue
+		case h.Merged():
+			left.Reason = "same"
+		case !h.Active():
+			left.Reason = "ended"
+		default:
+			left.Reason, left.Needs = p.Why(&h)
+		}
+		out.Left = append(out.Left, left)
+	}
+	return out, nil
 }
 
 // deleteEach deletes memories in their order. Those before a failure stay deleted.

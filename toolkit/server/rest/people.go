@@ -58,7 +58,7 @@ type (
 		working.Health
 		Queued int `json:"queued"` // turns that this process is still to log
 	}
-	retryRequest struct {
+	scopeRequest struct {
 		Scope backends.Scope `json:"scope,omitzero"`
 	}
 )
@@ -75,7 +75,6 @@ func (h *Handler) peopleRoutes() {
 		add(h, own, "GET /api/v1/people", "The users, agents and workspaces that hold something, as far as the key opens them.",
 			traits{}, (*call).people)
 	}
-	add(h, own, "GET /api/v1/retention", "What the rules of retention would erase in a namespace now. Nothing is erased.", traits{long: true}, (*call).retention)
 	if h.cfg.Notes != nil {
 		h.features = append(h.features, "notes")
 		list(h, "notes", "GET notes", "What the last replies of this process were shown of memory, and why.",
@@ -177,7 +176,7 @@ func (h *Handler) learningRoutes() {
 			return &healthResponse{*state, log.Stats().Queued}, nil
 		})
 	add(h, own, "POST /api/v1/retry", "Learn once more from what failed, of the scope's session, or of all sessions without one.",
-		traits{mode: access.Write, long: true}, func(c *call, in *retryRequest) (_ struct{}, err error) {
+		traits{mode: access.Write, long: true}, func(c *call, in *scopeRequest) (_ struct{}, err error) {
 			var scopes []backends.Scope // nil: all
 			if in.Scope.IsZero() {
 				err = c.openAll(access.Any, access.Write)

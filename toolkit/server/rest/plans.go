@@ -4,13 +4,12 @@
 package rest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -24,9 +23,9 @@ import (
 // leave operations out and cannot write its own.
 type plans struct {
 	*reflection.Reflector
-	mu      sync.Mutex
 	waiting *lru.Cache[backends.Partition, *reflection.Plan]
-	forgets int // how often somebody was forgotten
+	mu      sync.Mutex
+	forgets atomic.Int64 // how often somebody was forgotten
 }
 
 // newPlans uses the reflector of the memory, with its model. Without one the rules draft alone.
@@ -52,11 +51,9 @@ func newPlans(m access.Memory) *plans {
 func (all *plans) forget(_ context.Context, _ *backends.ForgetRequest, gone *backends.Receipt) (dropped int, _ error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	all.forgets++
+	all.forgets.Add(1)
 	for _, p := range all.waiting.Keys() {
-		plan, _ := all.waiting.Peek(p)
-		b, err := json.Marshal(plan)
-		if err != nil || p == gone.Partition || slices.ContainsFunc(gone.Gone(), func(id string) bool { return bytes.Contains(b, []byte(id)) }) {
+		if plan, _ := all.waiting.Peek(p); p == gone.Partition || mentions(plan, gone) {
 			all.waiting.Remove(p)
 			dropped++
 		}
@@ -66,37 +63,35 @@ func (all *plans) forget(_ context.Context, _ *backends.ForgetRequest, gone *bac
 
 // draft drafts a plan, which then waits.
 func (all *plans) draft(ctx context.Context, s backends.Scope) (*reflection.Plan, error) {
-	all.mu.Lock()
-	before := all.forgets
-	all.mu.Unlock()
+	before := all.forgets.Load()
 	plan, err := all.Draft(ctx, &reflection.Request{Scope: s})
 	if err != nil {
 		return nil, err
 	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if all.forgets != before {
+	if all.forgets.Load() != before {
 		return nil, fmt.Errorf("%w: somebody was forgotten meanwhile: ask again", backends.ErrConflict)
 	}
 	all.waiting.Add(plan.Partition, plan)
 	return plan, nil
 }
 
-// take removes the plan of a scope's owner that has an id, and returns it with the operations to
-// keep. An empty list keeps none.
-func (all *plans) take(in *planRequest) (*reflection.Plan, error) {
+// apply carries out what a request keeps of the plan that waits. To keep nothing declines it.
+func (all *plans) apply(ctx context.Context, in *planRequest) (*reflection.Applied, error) {
 	p, err := in.Scope.Owner()
 	if err != nil {
 		return nil, err
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	plan, _ := all.waiting.Get(p)
-	if known := plan != nil && plan.ID == in.ID; !known {
-		if len(in.Keep) > 0 {
-			return nil, fmt.Errorf("%w: plan %s: draft another", backends.ErrNotFound, in.ID)
-		}
-		return &reflection.Plan{ID: in.ID}, nil
+	plan, ok := all.waiting.Get(p)
+	switch {
+	case ok && plan.ID == in.ID:
+		all.waiting.Remove(p)
+	case len(in.Keep) > 0:
+		return nil, fmt.Errorf("%w: plan %s: draft another", backends.ErrNotFound, in.ID)
+	}
+	if len(in.Keep) == 0 {
+		return &reflection.Applied{Plan: in.ID}, nil
 	}
 	kept := *plan
 	kept.Operations = nil
@@ -105,20 +100,14 @@ func (all *plans) take(in *planRequest) (*reflection.Plan, error) {
 			kept.Operations = append(kept.Operations, op)
 		}
 	}
-	all.waiting.Remove(p)
-	return &kept, nil
+	return all.Apply(ctx, &kept, true)
 }
 
-type (
-	ofScope struct {
-		Scope backends.Scope `json:"scope"`
-	}
-	planRequest struct {
-		Scope backends.Scope `json:"scope"`
-		ID    string         `json:"id"`
-		Keep  []int          `json:"keep,omitempty" jsonschema:"the operations to carry out, from 0; none declines the plan"`
-	}
-)
+type planRequest struct {
+	Scope backends.Scope `json:"scope"`
+	ID    string         `json:"id"`
+	Keep  []int          `json:"keep,omitempty" jsonschema:"the operations to carry out, from 0; none declines the plan"`
+}
 
 // planRoutes are the endpoints of suggestions for tidying memories.
 func (h *Handler) planRoutes() {
@@ -137,15 +126,9 @@ func (h *Handler) planRoutes() {
 			return map[string][]*reflection.Plan{"plans": all}, err
 		})
 	scoped(h, "POST plans", "Draft suggestions: duplicates, contradictions, conclusions. They change nothing until they are applied.", change,
-		func(c *call, in *ofScope) (*reflection.Plan, error) { return c.plans.draft(c, in.Scope) })
+		func(c *call, in *scopeRequest) (*reflection.Plan, error) { return c.plans.draft(c, in.Scope) })
 	scoped(h, "POST plans/apply", "Carry out the chosen operations of a plan that waits.", change,
-		func(c *call, in *planRequest) (*reflection.Applied, error) {
-			plan, err := c.plans.take(in)
-			if err != nil || len(plan.Operations) == 0 {
-				return &reflection.Applied{Plan: in.ID}, err
-			}
-			return c.plans.Apply(c, plan, true)
-		})
+		func(c *call, in *planRequest) (*reflection.Applied, error) { return c.plans.apply(c, in) })
 	scoped(h, "POST plans/undo", "Take a plan back that was applied.", change,
 		func(c *call, in *planRequest) (*reflection.Applied, error) {
 			done, err := c.plans.Undo(c, in.Scope, in.ID, false)

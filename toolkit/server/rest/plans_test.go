@@ -123,13 +123,15 @@ func TestWhatARetentionWouldErase(t *testing.T) {
 		require.NoError(t, err)
 		mem, err := middleware.New(t.Context(), &middleware.Config{Backend: facts})
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, errors.Join(mem.Close(context.Background()), facts.Close(context.Background()))) })
+		t.Cleanup(func() {
+			require.NoError(t, errors.Join(mem.Close(context.Background()), facts.Close(context.Background())))
+		})
 		c.Memory = mem
 	})
 	s.tell("ann", "Likes tea.", "Has a cat.")
 	status, out = s.call("", "GET", "/api/v1/retention", nil)
 	require.Equal(t, http.StatusOK, status, out)
 	require.EqualValues(t, map[string]any{"surplus": 1.0}, out["erased"])
-	require.Equal(t, "Likes tea.", out["items"].([]any)[0].(map[string]any)["text"])
+	require.Equal(t, "Likes tea.", out["texts"].(map[string]any)[out["items"].([]any)[0].(map[string]any)["id"].(string)])
 	require.Len(t, s.holds("ann"), 2, "nothing is erased")
 }

@@ -58,7 +58,7 @@ type Handler struct {
 	stored   bool     // there is a Store
 	features []string // our own features that the configuration turns on
 	jobs     jobs
-	plans    *plans // nil: the backend has none
+	plans    *plans                 // nil: the backend has none
 	streams  map[bool]chan struct{} // reading ones or, under true, writing ones, which hold some megabytes each
 	origin   *http.CrossOriginProtection
 }

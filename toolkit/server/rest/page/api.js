@@ -21,13 +21,27 @@ export async function call(method, path, parameters, body) {
   let answer, value;
   try {
     // keepalive: a deletion outlives the page that is left
-    answer = await fetch(url, { method, headers, body: body && JSON.stringify(body), keepalive: method === 'DELETE' });
+    answer = await fetch(url, { method, headers, body: body && JSON.stringify(body),
+      keepalive: method === 'DELETE' || path.endsWith('/delete') });
     value = await answer.json();
   } catch {
     value = { code: 'offline' };
   }
   if (answer?.ok && value.code !== 'offline') return value;
-  throw Object.assign(new Error(t('e_' + value.code, {}, value.error)), { code: value.code });
+  throw failure(value);
+}
+
+const failure = ({ code, error } = { code: 'offline' }) => Object.assign(new Error(t('e_' + code, {}, error)), { code });
+
+// download saves an answer as a file.
+export async function download(path, parameters, name) {
+  const url = new URL(path, base);
+  for (const [field, value] of Object.entries(parameters)) url.searchParams.set(field, value);
+  const answer = await fetch(url, { headers: key() ? { Authorization: `Bearer ${key()}` } : {} }).catch(() => undefined);
+  if (!answer?.ok) throw failure(await answer?.json().catch(() => undefined));
+  const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(await answer.blob()), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 export const get = (path, parameters = {}) => call('GET', path, parameters);

@@ -3,27 +3,33 @@
 
 // The page itself: signing in, whose memory is shown, and which part of it. The address after
 // "#" says both: #/SECTION/KIND/NAMESPACE/ID/ITEM.
-import { get, key, post, setKey } from './api.js';
+import { download, get, key, post, setKey } from './api.js';
 import { ask, badge, button, byId, endToasts, facts, h, put, toast, wrong } from './dom.js';
 import { locale, switchLanguage, t } from './i18n.js';
 import { memories } from './memories.js';
 import { onlyPerson, overview, side } from './people.js';
+import { retention } from './retention.js';
 import { blocks, health, notes, scopeOf, sessions, tools } from './sections.js';
+import { tidy } from './tidy.js';
 import { tryMessage } from './try.js';
 
-const views = { memories, try: tryMessage, sessions, notes, blocks, tools, health };
+const views = { memories, try: tryMessage, sessions, notes, blocks, tools, plans: tidy };
+const serverViews = { health, retention };
 let me, namespace, shown, openItem; // shown: the place on the page; openItem: opens an item there
 
 // sectionsOf are the sections that the server offers for a kind of person.
-const sectionsOf = (kind) => ['memories', ...(kind === 'workspace' ? ['tools'] : ['try', 'sessions', 'notes']), 'blocks']
-  .filter((s) => s === 'memories' || s === 'try' || me.features.includes(s));
+const sectionsOf = (person) => ['memories', ...(person.kind === 'workspace' ? ['tools'] : ['try', 'sessions', 'notes']), 'blocks',
+  isOwn(person) && me.write && 'plans'].filter((s) => s === 'memories' || s === 'try' || me.features.includes(s));
+
+// isOwn reports whether the key may have all of a person at once.
+const isOwn = (person) => me.admin || person.kind === 'user';
 
 const address = (...parts) => '#/' + parts.map(encodeURIComponent).join('/');
 const placeOf = (section, { kind, namespace, id }, ...item) => address(section, kind, namespace, id, ...item);
 
 function where() {
   const [section, kind, namespace, id, item] = location.hash.slice(2).split('/').map(decodeURIComponent);
-  if (section === 'health') return { section, place: location.hash };
+  if (Object.hasOwn(serverViews, section)) return { section, place: location.hash };
   if (!Object.hasOwn(views, section) || !id) return { place: '' };
   const person = { kind, namespace, id };
   return { section, person, item, place: placeOf(section, person) };
@@ -52,7 +58,7 @@ function show(anew) {
     shown = place;
     const view = h(section ? 'div.view' : 'div.view.start');
     put(byId('main'), person && heading(person, section), view);
-    openItem = section ? views[section](view, contextOf(place, person)) : overview(view, peopleOf());
+    openItem = section ? { ...views, ...serverViews }[section](view, contextOf(place, person)) : overview(view, peopleOf());
     current();
     byId('main').focus({ preventScroll: true });
   }
@@ -67,10 +73,23 @@ function show(anew) {
 }
 
 const heading = (person, section) => [
-  h('div.title', badge(t(person.kind)), h('h1', { dir: 'auto' }, person.id),
-    me.write && (me.admin || person.kind === 'user') && button(t('forget'), () => forget(person), { class: 'danger', id: 'forget' })),
-  h('nav.tabs', sectionsOf(person.kind).map((s) =>
+  h('div.title', badge(t(person.kind)), h('h1', { dir: 'auto' }, person.id), isOwn(person) && h('div.actions',
+    button(t('export'), (event) => save(event.target, person), { id: 'export' }),
+    me.write && button(t('forget'), () => forget(person), { class: 'danger', id: 'forget' }))),
+  h('nav.tabs', { 'aria-label': t('sections') }, sectionsOf(person).map((s) =>
     h('a', { href: placeOf(s, person), 'aria-current': s === section && 'page', 'data-tab': s }, t(s))))];
+
+// save downloads all that is held of a person.
+async function save(from, person) {
+  from.disabled = true;
+  try {
+    await download('export', scopeOf(person), `${person.kind}-${person.id.replace(/[^\p{L}\p{N}._-]/gu, '_')}.jsonl`);
+    toast(t('exported'));
+  } catch (error) {
+    toast(error.message);
+  }
+  from.disabled = false;
+}
 
 // open shows content in the panel beside the list.
 function open(title, content) {
@@ -84,7 +103,7 @@ function open(title, content) {
 
 // peopleOf is what the list of people and the overview need to know of the page.
 const peopleOf = () => ({
-  me, namespace, current, health: address('health'), hrefOf: (p) => placeOf('memories', p),
+  me, namespace, current, placeOf: address, hrefOf: (p) => placeOf('memories', p),
   into(name) {
     namespace = name;
     drawPeople();
@@ -167,6 +186,7 @@ for (const [id, text, onclick] of [['language', t('other'), switchLanguage], ['o
   byId(id).onclick = onclick;
 }
 document.documentElement.lang = locale;
+byId('side').setAttribute('aria-label', t('people'));
 window.onhashchange = () => me && show();
 window.onpagehide = endToasts;
 window.onpageshow = (event) => event.persisted && location.reload();

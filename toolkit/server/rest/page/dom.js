@@ -51,36 +51,63 @@ export const date = format({ dateStyle: 'medium' });
 export const moment = format({ dateStyle: 'medium', timeStyle: 'short' });
 export const number = (n, digits = 2) => new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(n);
 
-// load shows what work returns, or why it failed.
+const latest = new WeakMap(); // the work that an element waits for
+
+// load shows what work returns, or why it failed. An answer that comes after a later question is dropped.
 export async function load(root, work) {
-  if (!root.hasChildNodes()) put(root, h('p.muted', t('loading')));
+  const turn = {}, isLatest = () => latest.get(root) === turn;
+  latest.set(root, turn);
+  if (!root.hasChildNodes()) put(root, h('p.muted.loading', t('loading')));
+  root.setAttribute('aria-busy', 'true');
   try {
-    put(root, await work());
+    const content = await work();
+    if (isLatest()) put(root, content);
   } catch (error) {
-    put(root, wrong(error), button(t('again'), () => load(root, work)));
+    if (isLatest()) put(root, wrong(error), button(t('again'), () => load(root, work)));
   }
+  if (isLatest()) root.removeAttribute('aria-busy');
 }
 
 // rows shows a list, or that there is nothing: the first items, and more once the reader comes to their end or asks for it.
-export function rows(items, row, none = t('nothing')) {
-  if (!items.length) return h('p.empty', none);
-  const list = h('ol.rows');
-  const grow = () => {
+// Where the server has more, read gives { items, next } of its next page; without next that was the last.
+export function rows(items, row, none = t('nothing'), read = undefined) {
+  if (!items.length && !read) return h('p.empty', none);
+  const list = h('ol.rows'), problem = h('div');
+  let isGrowing = false;
+  const draw = () => {
     const from = list.children.length;
     list.append(...items.slice(from, from + 100).map((item, i) => h('li', row(item, from + i))));
-    more.hidden = list.children.length >= items.length;
+    more.hidden = list.children.length >= items.length && !read;
     return list.children[from];
   };
-  const more = button(t('more'), () => grow().querySelector('a')?.focus());
-  grow();
-  const end = new IntersectionObserver((seen) => {
+  const grow = async () => {
+    if (isGrowing) return undefined;
+    isGrowing = true;
+    put(problem);
+    try {
+      if (list.children.length >= items.length) {
+        const page = await read();
+        items.push(...page.items);
+        if (!page.next) read = undefined;
+      }
+      return draw();
+    } catch (error) {
+      put(problem, wrong(error));
+      return undefined;
+    } finally {
+      isGrowing = false;
+    }
+  };
+  const more = button(t('more'), async () => (await grow())?.querySelector('a')?.focus());
+  draw();
+  const end = new IntersectionObserver(async (seen) => {
     if (!seen.at(-1).isIntersecting || more.hidden) return;
-    grow();
     end.unobserve(more); // to be told again, even if the end stays in sight
-    end.observe(more);
+    await grow();
+    if (!problem.hasChildNodes() && more.isConnected) end.observe(more);
   }, { rootMargin: '600px' });
   end.observe(more);
-  return [list, more];
+  return [list, problem, more];
 }
 
 // check is a box to tick, or one of several of a name, with its text.

@@ -5,6 +5,7 @@
 const texts = {
   // The page.
   people: ['People', '人员'],
+  sections: ['Parts of this memory', '此记忆的各部分'],
   signIn: ['Sign in', '登录'],
   signOut: ['Sign out', '退出'],
   signInWhy: ['Enter your key. This tab keeps it until you close it.', '请输入密钥。它只保存在此标签页，关闭即清除。'],
@@ -45,6 +46,34 @@ const texts = {
   nextStep: ['Nothing is remembered yet. What to do next:', '还没有任何记忆。接下来：'],
   nextTalk: ['Talk to an agent that uses this memory. What it learns appears here.', '与使用此记忆的智能体对话，学到的内容会显示在这里。'],
   nextAdd: ['Or open somebody by id, and add a fact yourself.', '或按编号打开一个人，自己添加一条事实。'],
+  overBudget: ['{n} of them wait until tomorrow: the budget of the day is spent', '其中 {n} 条等到明天：今日预算已用完'],
+
+  // What it costs.
+  today: ['Today', '今天'],
+  modelCalls: ['Questions to the model', '模型调用'],
+  failedCalls: ['{n} of them failed', '其中 {n} 次失败'],
+  tokensRead: ['Tokens that the model read', '模型读入的词元'],
+  tokensWritten: ['Tokens that the model wrote', '模型写出的词元'],
+  embeddings: ['Requests for meanings of texts', '语义向量请求'],
+  searches: ['Searches', '搜索'],
+  worse: ['{n} with a part missing: a service did not answer', '{n} 次不完整：有服务没有响应'],
+  notesShown: ['Replies that were shown memories', '看到记忆的回复'],
+  noteTokens: ['{n} tokens each', '平均 {n} 个词元'],
+  budget: ['Learning may ask the model {c} times and use {n} tokens a person and day. After that messages wait.',
+    '每人每天学习最多调用模型 {c} 次、使用 {n} 个词元，之后消息等待。'],
+  tokensADay: ['Tokens a day, with those of notes', '每日词元（含记忆提示）'],
+
+  // What rules of retention would delete.
+  retention: ['What would be deleted', '将被删除的记忆'],
+  retentionWhy: ['By the rules of this server, now. {n} memories of {p} people and workspaces were looked at; nothing was deleted.',
+    '按此服务器的规则，此刻会删除的记忆。已检查 {p} 个人和工作区的 {n} 条记忆，没有删除任何内容。'],
+  retentionNone: ['This server has no rules of this kind: it keeps everything until somebody deletes it.', '此服务器没有保留规则：内容会一直保留，直到有人删除。'],
+  retentionNothing: ['Nothing would be deleted now.', '目前没有要删除的内容。'],
+  retentionFirst: ['The first {n} of {of}', '共 {of} 条，显示前 {n} 条'],
+  retain_older: ['too old', '太旧'],
+  retain_ended: ['holds no more', '已失效'],
+  retain_unused: ['not used for long', '长期未用'],
+  retain_surplus: ['more than may be kept', '超出上限'],
 
   // Sections.
   memories: ['Memories', '记忆'],
@@ -56,8 +85,10 @@ const texts = {
 
   // The list of memories.
   search: ['Search', '搜索'],
-  searchHint: ['Type to filter; press Enter to ask as the agent would  ( / )', '输入以筛选，按回车像智能体一样提问（/）'],
+  searchHint: ['Type to find words; press Enter to ask as the agent would  ( / )', '输入以查找文字，按回车像智能体一样提问（/）'],
   press: ['Nothing contains this. Press Enter to search by its meaning.', '没有内容包含它。按回车按语义搜索。'],
+  about: ['About', '关于'],
+  anyName: ['About anything', '关于任何人和事'],
   anyKind: ['All kinds', '全部类型'],
   state: ['State', '状态'],
   active: ['Active', '有效'],
@@ -68,6 +99,7 @@ const texts = {
   list: ['List', '列表'],
   timeline: ['Timeline', '时间线'],
   count: ['{n} found', '共 {n} 条'],
+  newest: ['The newest first; more come as you scroll', '最新的在前，向下滚动显示更多'],
   best: ['{n} found, best first', '找到 {n} 条，最相关的在前'],
   alsoSaid: ['Also what was said', '也显示说过的话'],
   noFacts: ['No facts yet. “Also what was said” shows the words themselves.', '还没有事实。勾选“也显示说过的话”可查看原话。'],
@@ -86,6 +118,15 @@ const texts = {
   tool: ['tool', '工具'],
   procedure: ['procedure', '步骤'],
   notYet: ['said, not learnt from yet', '已说出，尚未学习'],
+
+  // Several memories.
+  select: ['Select several', '多选'],
+  selectAll: ['Select all that are shown', '全选已显示的'],
+  selected: ['{n} selected', '已选 {n} 条'],
+  deleteThese: ['Delete…', '删除…'],
+  deleteSome: ['Delete these {n} memories?', '删除这 {n} 条记忆？'],
+  andMore: ['and {n} more', '以及另外 {n} 条'],
+  deletingSome: ['{n} memories will be deleted in 8 seconds, or at once if you leave the page.', '{n} 条记忆将在 8 秒后删除；离开本页则立即删除。'],
 
   // By what a search found it.
   score: ['Score', '得分'],
@@ -123,8 +164,8 @@ const texts = {
   standingWhy: ['It always applies, whatever is asked', '无论问什么都适用'],
   delicateWhy: ['It is delicate: shown only where a question is about it', '敏感内容：只在问到时才显示'],
   deleteTitle: ['Delete this memory?', '删除这条记忆？'],
-  deleteWhy: ['Delete it. Agents are not shown it any more; its history and the conversation stay.', '删除它。智能体不再看到它；历史和会话记录保留。'],
-  erase: ['Erase it with its history and what was said. This is for good.', '连同历史和当时说的话一并清除，且无法恢复。'],
+  deleteWhy: ['Delete. Agents are not shown it any more; the history and the conversation stay.', '删除。智能体不再看到它；历史和会话记录保留。'],
+  erase: ['Erase, with the history and what was said. This is for good.', '连同历史和当时说的话一并清除，且无法恢复。'],
   deleting: ['Will be deleted in 8 seconds, or at once if you leave the page: “{m}”', '8 秒后删除；离开本页则立即删除：“{m}”'],
   pinTo: ['Pin to “{b}”', '固定到“{b}”'],
   pinned: ['Pinned to “{b}”: it is in every prompt now.', '已固定到“{b}”：今后每个提示都会包含它。'],
@@ -150,6 +191,40 @@ const texts = {
   retracted: ['retracted', '撤回'],
   deleted: ['deleted', '删除'],
   unchanged: ['unchanged', '未变'],
+
+  // Tidying.
+  plans: ['Tidy up', '整理'],
+  tidyWhy: ['Duplicates, contradictions and conclusions. Nothing changes until you carry it out, and that can be undone.',
+    '服务器发现的重复、矛盾和结论。执行之前不会有任何改动，执行之后也可撤销。'],
+  tidyLook: ['Look for suggestions', '查找建议'],
+  tidyReady: ['No suggestions wait. Look for some.', '没有待处理的建议。可以查找一次。'],
+  tidyNone: ['Nothing to tidy: no duplicates or contradictions were found.', '无需整理：没有发现重复或矛盾。'],
+  tidyFound: ['Suggestions: {n}', '建议：{n} 条'],
+  tidyDo: ['Carry out the ticked ones', '执行勾选的建议'],
+  tidyDecline: ['Decline all', '全部拒绝'],
+  tidyDone: ['{n} carried out.', '已执行 {n} 条。'],
+  tidyPartly: ['{n} were skipped: their memories were changed meanwhile.', '跳过 {n} 条：相关记忆其间已被修改。'],
+  tidyDeclined: ['Declined. Nothing was changed.', '已拒绝，没有任何改动。'],
+  tidyUndone: ['Taken back.', '已撤销。'],
+  becauseOf: ['Because: {r}', '原因：{r}'],
+  evidence: ['It follows from', '依据'],
+  into: ['In “{w}”', '在“{w}”中'],
+  votes: ['{n} votes', '{n} 票'],
+  op_merge: ['Keep one of these, which say the same', '这些说的是同一件事，只保留一条'],
+  op_supersede: ['Replace what holds no more', '取代已不成立的内容'],
+  op_retract: ['Drop what is not true any more', '撤回不再属实的内容'],
+  op_expire: ['End what is over', '让已过时的内容失效'],
+  op_insight: ['Add a conclusion', '添加一条结论'],
+  op_vote: ['Weigh a lesson anew', '重新评估一条经验'],
+  op_field: ['Fill in the profile', '填写档案'],
+  op_block: ['Rewrite what is always shown', '改写始终显示的内容'],
+  op_promote: ['Share with the workspace', '分享到工作区'],
+  rule_duplicates: ['they say the same', '内容相同'],
+  rule_contradictions: ['both cannot be true', '两者不能同时成立'],
+
+  // Exporting.
+  export: ['Export', '导出'],
+  exported: ['Exported: the file has all that is held of this person.', '已导出：文件包含此人的全部内容。'],
 
   // Forgetting.
   forget: ['Forget…', '遗忘…'],
@@ -192,9 +267,17 @@ const texts = {
   becauseAnswers: ['answers the message', '与消息相关'],
   becauseAll: ['all fits, so it is shown', '全部放得下，因此显示'],
   leftOut: ['What was left out', '未显示的记忆'],
-  tooLow: ['{by} too low: it scores {s}, and this message asks for {least}', '差 {by}：得分 {s}，此消息要求 {least}'],
-  noRoom: ['no room was left, or it adds nothing', '放不下，或没有新内容'],
-  leftOther: ['delicate, a question, or already said', '敏感、是提问，或已说过'],
+  left_score: ['{by} too low: it scores {s}, and {least} is asked for', '差 {by}：得分 {s}，要求 {least}'],
+  left_delicate: ['delicate, so {by} too low: it scores {s}, and {least} is asked for', '敏感内容，差 {by}：得分 {s}，要求 {least}'],
+  left_assistant: ['the agent’s own words, {by} too low: {s} of {least}', '智能体自己的话，差 {by}：得分 {s}，要求 {least}'],
+  left_question: ['a question: it states nothing', '是提问，没有陈述内容'],
+  left_greeting: ['a greeting asks for nothing', '只是问候，没有问任何事'],
+  left_room: ['no room was left', '放不下'],
+  left_rank: ['others answer better', '其他记忆更相关'],
+  same: ['another memory says the same', '另一条记忆说的是同一件事'],
+  sameAs: ['says the same as line {n}', '与第 {n} 行相同'],
+  left_ended: ['holds no more', '已不成立'],
+  supersededAs: ['line {n} replaced it', '已被第 {n} 行取代'],
 
   // Notes and core blocks.
   notesWhy: ['What the last replies were shown of memory, and why.', '最近的回复看到了哪些记忆，以及原因。'],
@@ -239,8 +322,11 @@ export function switchLanguage() {
   location.reload();
 }
 
+// apart keeps a value that is written from right to left from turning the sentence around it.
+const apart = (value) => (/[\u0590-\u08ff\ufb1d-\ufefc]/.test(value) ? `\u2068${value}\u2069` : value);
+
 // t returns a text in the language of the page; of a key that has none, otherwise.
 export function t(key, values = {}, otherwise = key) {
   const text = Object.hasOwn(texts, key) ? texts[key][at] : otherwise;
-  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '');
+  return text.replace(/\{(\w+)\}/g, (_, name) => apart(values[name] ?? ''));
 }

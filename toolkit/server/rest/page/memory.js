@@ -7,8 +7,7 @@ import { ask, badge, button, check, date, facts, h, load, moment, number, toast 
 import { bars, scaleOf } from './hits.js';
 import { t } from './i18n.js';
 import { blocksOf, messageOf, readSession } from './sections.js';
-
-export const deleted = new Set(); // ids of memories that are deleted, or are about to be
+import { askToDelete } from './selection.js';
 
 const pathOf = (id) => `memories/${encodeURIComponent(id)}`;
 
@@ -25,7 +24,7 @@ export function openMemory(context, id, hit, refresh) {
     return [h('p.meta', badge(t(m.kind)), marks, m.superseded_by && badge(t('superseded'), 'late')), h('p.text.large', m.text),
       context.write && h('div.actions', button(t('edit'), () => edit(context, m, changed), { id: 'edit' }),
         button(t(m.standing ? 'unpin' : 'pin'), () => stand(context, m, changed), { id: 'pin', 'aria-pressed': String(!!m.standing) }),
-        button(t('delete'), () => askToDelete(context, m, refresh), { id: 'delete', class: 'danger' }),
+        button(t('delete'), () => askToDelete(context, [m], refresh), { id: 'delete', class: 'danger' }),
         blocks.filter((b) => !b.read_only).map((b) => button(t('pinTo', { b: b.name }), () => pinTo(context, m, b), { class: 'pin' }))),
       hit && [h('h3', `${t('why')} · ${t('score')} ${hit.score.toFixed(2)}`), bars(hit, scaleOf([hit]))],
       former, successor, h('h3', t('turn')), turn, h('h3', t('history')), events.reverse().map((e) => change(e, id)), h('h3', t('memory')),
@@ -121,29 +120,6 @@ function edit(context, m, changed) {
       throw new Error(t('changedTo', { m: now.text }));
     }
   });
-}
-
-// askToDelete asks whether what was said goes with m.
-function askToDelete(context, m, refresh) {
-  const way = (id, text, checked) => check(id, text, checked, { type: 'radio', name: 'how' });
-  const keep = way('keep', t('deleteWhy'), true), erase = way('erase', t('erase'), false);
-  ask(t('deleteTitle'), [h('p.text', m.text), keep.label, erase.label], t('delete'),
-    () => { setTimeout(() => remove(context, m, refresh, erase.box.checked)); }); // its undo gets the focus once the dialog is closed
-}
-
-// remove hides m, and deletes it when there is no undo any more; with erase also what was said.
-function remove(context, m, refresh, erase) {
-  const show = () => {
-    deleted.delete(m.id);
-    refresh();
-  };
-  deleted.add(m.id);
-  refresh();
-  context.close();
-  toast(t('deleting', { m: m.text }), show, () => call('DELETE', pathOf(m.id), { ...context.scope, erase }).catch((error) => {
-    toast(error.message);
-    show();
-  }));
 }
 
 // pinTo appends m to a core block.

@@ -5,6 +5,7 @@
 import { get } from './api.js';
 import { button, byId, choice, h, load, number, put, toast } from './dom.js';
 import { t } from './i18n.js';
+import { usage } from './usage.js';
 
 const kinds = ['user', 'agent', 'workspace'];
 const shown = 20; // of each kind, until more is asked for
@@ -61,7 +62,7 @@ export async function list(root, { me, namespace, hrefOf, current }, part = '') 
 
 // side draws the list with its search, the server's page, and the form that opens anyone by id.
 export function side(root, context) {
-  const { me, hrefOf, health, into } = context, people = h('div', { id: 'people' });
+  const { me, hrefOf, placeOf, into } = context, people = h('div', { id: 'people' });
   let waiting;
   const oninput = () => {
     clearTimeout(waiting);
@@ -77,24 +78,28 @@ export function side(root, context) {
     location.hash = hrefOf({ kind: kind.value, namespace: context.namespace, id: id.value.trim() });
   };
   put(root, me.features.includes('sessions') && field, people,
-    opensServer(me) && [h('h2', t('server')), h('ol.rows', h('li', h('a', { href: health }, t('health'))))],
+    opensServer(me) && [h('h2', t('server')), h('ol.rows', ['health', 'retention'].map((s) =>
+      h('li', h('a', { href: placeOf(s) }, t(s)))))],
     h('form', { onsubmit }, h('h2', t('openById')), kind, id, h('label', t('namespace'), space), h('button', t('open'))));
   list(people, context).catch((error) => put(people, h('p.wrong', error.message)));
 }
 
 // overview shows how many people and memories there are, what waits to be learnt from and what failed, and what to do next.
-export function overview(root, { me, namespace, health }) {
+export function overview(root, { me, namespace, placeOf }) {
   load(root, async () => {
     const server = opensServer(me);
-    const [all, learning] = await Promise.all([
-      me.features.includes('sessions') && opensAll(me) && get('people', { namespace, count: true, limit: 1 }), server && get('health')]);
+    const [all, learning, cost] = await Promise.all([
+      me.features.includes('sessions') && opensAll(me) && get('people', { namespace, count: true, limit: 1 }),
+      server && get('health'), server && me.features.includes('usage') && usage()]);
     const counts = all && (all.counts ?? {}), failed = learning && learning.failing + learning.parked;
+    const waits = learning?.over_budget > 0 && t('overBudget', { n: number(learning.over_budget) });
     const card = (name, value, note) => h(note ? 'div.card.count.late' : 'div.card.count', { 'data-count': name },
       h('strong', number(value)), h('span', t(name)), note);
     return [h('h1', t('overview')), h('div.counts',
       counts && [kinds.map((kind) => card(`${kind}s`, counts[kind] ?? 0)), all.memories !== -1 && card('kept', all.memories ?? 0)],
-      learning && [card('waiting', learning.messages), card('failures', failed, failed > 0 && h('a', { href: health }, t('look')))]),
-    counts && !Object.keys(counts).length ? next() : h('p.muted', t('choose'))];
+      learning && [card('waiting', learning.messages, waits),
+        card('failures', failed, failed > 0 && h('a', { href: placeOf('health') }, t('look')))]),
+    counts && !Object.keys(counts).length ? next() : h('p.muted', t('choose')), cost];
   });
 }
 

@@ -29,16 +29,25 @@ export function tryMessage(root, context) {
   if (last.message) onsubmit();
 }
 
+// shownAs says why a line of the note is there.
+const shownAs = (m) => (m.standing ? t('becauseStanding') : m.score > 0 ? t('becauseAnswers') : t('becauseAll'));
+
+// leftAs says why the search or the note left a memory out, as the server knows it.
+function leftAs(m, lines) {
+  const by = { s: number(m.score), least: number(m.needs), by: number(m.needs - m.score) };
+  const line = lines.findIndex((other) => other.id === m.of) + 1;
+  if (m.reason === 'same') return t(line ? 'sameAs' : 'same', { n: line });
+  if (m.reason === 'ended' && line) return t('supersededAs', { n: line });
+  return t(`left_${m.reason}`, by);
+}
+
 function draw(context, p) {
-  const most = scaleOf([...p.hits, ...p.left]), best = Math.max(0, ...p.left.map((m) => m.score));
-  const why = (m) => (m.standing ? t('becauseStanding') : m.score > 0 ? t('becauseAnswers') : t('becauseAll'));
-  const hasAnswers = p.whole || p.hits.some((m) => m.score > 0);
-  const out = (m) => (hasAnswers ? t('noRoom') : best >= p.least ? t('leftOther') :
-    t('tooLow', { s: number(m.score), least: number(p.least), by: number(p.least - m.score) }));
+  const most = scaleOf([...p.hits, ...p.left]);
   const one = (say, look) => (m) => h('div', h('p.why', badge(say(m), look)),
     line(context, m.score > 0 ? m : { ...m, parts: undefined }, most));
   return [h('section', { id: 'shown' }, h('h2', t('wouldRead')),
     h('p.muted', p.text ? t('tokens', { n: p.tokens, of: p.room }) : t('noteEmpty')),
-    p.text && h('pre.text.card', { id: 'note-text' }, p.text), p.hits.length > 0 && [h('h3', t('whyEach')), rows(p.hits, one(why))]),
-  p.left.length > 0 && h('section', { id: 'left' }, h('h2', t('leftOut')), rows(p.left, one(out, 'late')))];
+    p.text && h('pre.text.card', { id: 'note-text' }, p.text),
+    p.hits.length > 0 && [h('h3', t('whyEach')), rows(p.hits, one(shownAs))]),
+  p.left.length > 0 && h('section', { id: 'left' }, h('h2', t('leftOut')), rows(p.left, one((m) => leftAs(m, p.hits), 'late')))];
 }

@@ -46,8 +46,9 @@ func TestMain(m *testing.M) {
 // tab is a page in the browser. What it reports at the end fails the test: errors of the
 // scripts, and what the Content-Security-Policy refused.
 type tab struct {
-	t   *testing.T
-	ctx context.Context
+	t       *testing.T
+	ctx     context.Context
+	storage cdp.BrowserContextID
 }
 
 type look struct {
@@ -61,7 +62,8 @@ func newTab(t *testing.T, l look) *tab {
 	if browser == nil {
 		t.Skip("no browser: install chromium, or name one by EINOMEM_CHROMIUM")
 	}
-	ctx, cancel := chromedp.NewContext(browser, chromedp.WithTargetID(newTarget()))
+	window, storage := newTarget()
+	ctx, cancel := chromedp.NewContext(browser, chromedp.WithTargetID(window))
 	t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, func(e any) {
 		switch e := e.(type) {
@@ -73,7 +75,7 @@ func newTab(t *testing.T, l look) *tab {
 			}
 		}
 	})
-	b := &tab{t: t, ctx: ctx}
+	b := &tab{t: t, ctx: ctx, storage: storage}
 	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: cmp.Or(l.scheme, "light")}
 	b.run(chromedp.EmulateViewport(cmp.Or(l.width, 1200), 800), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{scheme}),
 		emulation.SetTimezoneOverride("UTC"), emulation.SetUserAgentOverride("test").WithAcceptLanguage(cmp.Or(l.language, "en-GB")))
@@ -81,10 +83,10 @@ func newTab(t *testing.T, l look) *tab {
 }
 
 // newTarget opens a window with a storage of its own: newer browsers have no tab without a window.
-func newTarget() target.ID {
+func newTarget() (target.ID, cdp.BrowserContextID) {
 	ctx := cdp.WithExecutor(browser, chromedp.FromContext(browser).Browser)
 	storage := must(target.CreateBrowserContext().WithDisposeOnDetach(true).Do(ctx))
-	return must(target.CreateTarget("about:blank").WithBrowserContextID(storage).WithNewWindow(true).Do(ctx))
+	return must(target.CreateTarget("about:blank").WithBrowserContextID(storage).WithNewWindow(true).Do(ctx)), storage
 }
 
 func (b *tab) run(actions ...chromedp.Action) {
@@ -157,10 +159,10 @@ func (b *tab) openItem(text string) {
 
 func (b *tab) press(keys string) { b.t.Helper(); b.run(chromedp.KeyEvent(keys)) }
 
-// shot writes a picture to the folder that EINOMEM_PAGE_SHOTS names, if it does.
+// shot writes a picture to the folder that EINOMEM_PICTURES names, if it does.
 func (b *tab) shot(name string) {
 	b.t.Helper()
-	if dir := os.Getenv("EINOMEM_PAGE_SHOTS"); dir != "" {
+	if dir := os.Getenv("EINOMEM_PICTURES"); dir != "" {
 		var png []byte
 		b.run(chromedp.CaptureScreenshot(&png))
 		require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))

@@ -196,14 +196,20 @@ func TestTenThousandMemoriesScroll(t *testing.T) {
 	}
 	began := time.Now()
 	b.open(w.at("memories", "user", "many"))
-	b.shows("10000 found")
+	b.shows("The newest first")
 	t.Log("listed in", time.Since(began))
 	require.LessOrEqual(t, b.count(".item"), 300, "the rest comes as the reader scrolls")
+	require.Less(t, eval[int](b, `performance.getEntriesByType('resource').filter((r) => r.name.endsWith('/list')).length`), 4, "in pages")
 	b.reads(".item", "Bought book 9999.")
 	for shown := 100; shown <= 400; shown += 100 {
 		b.until(`(scrollTo(0, document.body.scrollHeight), document.querySelectorAll('.item').length > %d)`, shown)
 	}
 	b.reads(".rows > li:nth-child(500)", "Bought book 9500.")
+	b.enter("#search", "BOOK 777")
+	b.shows("11 found") // 777, and 7770 to 7779: the server looks through all
+	b.reads(".item", "Bought book 7779.")
+	b.enter("#search", kb.Backspace)
+	b.shows("The newest first")
 }
 
 func TestAMessageIsTried(t *testing.T) {
@@ -422,13 +428,14 @@ func TestTheKeyboardReachesEverything(t *testing.T) {
 		b.t.Helper()
 		b.until(`document.activeElement === document.querySelectorAll('.item')[%d]`, n)
 	}
+	b.has("select[aria-label=About]")
 	slash := input.DispatchKeyEvent(input.KeyDown).WithKey("/").WithText("/")
 	b.run(slash)
 	b.has("#search:focus")
 	b.run(slash)
 	require.Equal(t, "/", eval[string](b, `document.activeElement.value`), "in a field it is a letter")
 	b.press(kb.Backspace)
-	b.press(strings.Repeat(kb.Tab, 7)) // button, kind, state, view, what was said, add, first item
+	b.press(strings.Repeat(kb.Tab, 9)) // button, kind, about, state, view, what was said, add, select, first item
 	item(0)
 	b.press(kb.ArrowDown + kb.ArrowDown + kb.ArrowUp)
 	item(1)
@@ -489,7 +496,7 @@ func TestKeys(t *testing.T) {
 	require.NotContains(t, eval[string](b, stored+` + document.body.innerText`), "read-me")
 	require.Zero(t, b.count("#side a"))
 	b.enter("#key", "root"+kb.Enter)
-	b.until(`document.querySelectorAll('#side a').length === 4`) // with learning
+	b.until(`document.querySelectorAll('#side a').length === 5`) // with learning and retention
 	b.click("#side a[href*=ann]")
 	b.openItem(allergy)
 	b.has("#edit")
@@ -549,7 +556,7 @@ func TestSectionsThatTheServerDoesNotOfferAreHidden(t *testing.T) {
 	b.shows("No people are listed.")
 	b.enter("#open-id", "ann"+kb.Enter)
 	b.shows("7 found")
-	require.Equal(t, []string{"memories", "try", "blocks"}, eval[[]string](b, `[...document.querySelectorAll('[data-tab]')].map(e => e.dataset.tab)`))
+	require.Equal(t, []string{"memories", "try", "blocks", "plans"}, eval[[]string](b, `[...document.querySelectorAll('[data-tab]')].map(e => e.dataset.tab)`))
 	b.open(w.url + "/memory/#/memories/user/default/ann") // a handler may be anywhere
 	b.openItem("Lives in Braga")
 	b.shows("It was learnt in session lisbon, which this server does not show.")

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,8 @@ type world struct {
 	store store.Store
 	notes *rest.Notes
 	tools *tool.Memory
+	// instead, if it is set, may answer a request in the server's place. It is set before the page asks.
+	instead atomic.Pointer[func(w http.ResponseWriter, r *http.Request) bool]
 }
 
 var (
@@ -65,7 +68,8 @@ func newWorld(t *testing.T, keys []access.Key, change func(*rest.Config)) *world
 	w := &world{ctx: context.Background(), notes: rest.NewNotes(nil)}
 	db := must(sqlitestore.Open(w.ctx, filepath.Join(t.TempDir(), "memory.db"), nil))
 	embedder := &testkit.Embedder{Dim: 256}
-	facts := must(mem0.New(w.ctx, &mem0.Config{Store: db, Embedder: embedder, EmbeddingModel: "hash"}))
+	facts := must(mem0.New(w.ctx, &mem0.Config{Store: db, Embedder: embedder, EmbeddingModel: "hash",
+		Retention: &backends.Retention{Every: -1, Rules: []backends.RetentionRule{{EndedFor: 1}}}})) // it is run dry
 	experience := must(reme.New(w.ctx, &reme.Config{Store: db, NoPersonal: true, Embedder: embedder, EmbeddingModel: "hash"}))
 	w.store, w.tools = db, experience.Tools()
 	w.mem = must(middleware.New(w.ctx, &middleware.Config{
@@ -83,7 +87,11 @@ func newWorld(t *testing.T, keys []access.Key, change func(*rest.Config)) *world
 	}
 	h := must(rest.New(cfg))
 	mux := http.NewServeMux()
-	mux.Handle("/", h)
+	mux.HandleFunc("/", func(out http.ResponseWriter, r *http.Request) {
+		if answer := w.instead.Load(); answer == nil || !(*answer)(out, r) {
+			h.ServeHTTP(out, r)
+		}
+	})
 	mux.Handle("/memory/", http.StripPrefix("/memory", h))
 	s := httptest.NewServer(mux)
 	w.url = s.URL
@@ -158,7 +166,8 @@ func (w *world) fill() {
 	w.supersede(wen, shanghai, hangzhou)
 	w.add(trip, backends.KindFact, days(0), "lisbonc", "Likes small galleries, tiled houses and long walks.")
 	w.add(trip, backends.KindFact, days(0), "lisbone", allergy)
-	w.add(trip, backends.KindFact, days(0), "lisbona", "Plans a week in Lisbon in May 2026 with her sister Clara.")
+	plan := w.add(trip, backends.KindFact, days(0), "lisbona", "Plans a week in Lisbon in May 2026 with her sister Clara.")
+	must(w.manager().Update(w.ctx, &backends.UpdateRequest{Scope: ann, ID: plan, Metadata: map[string]any{backends.MetaEntities: []any{"Clara", "Lisbon"}}}))
 	w.add(ann, backends.KindFact, days(-12), "", "Prefers trains to planes when the ride is under six hours.")
 	w.add(ann, backends.KindFact, days(-12), "", "Works as a restorer of old books.")
 	w.add(ann, backends.KindFact, days(-3), "", "Answers short messages faster than long ones.")

@@ -1,0 +1,63 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
+)
+
+// Preview is the note that a message would get, and how it came about.
+type Preview struct {
+	Note
+	Whole        bool // all memories are short enough to be shown, whatever the message is
+	Tokens, Room int  // estimated tokens of the text, and how many it may have
+
+	found            *backends.SearchResponse
+	least, threshold float64 // the bar of this message, and Config.Threshold
+}
+
+// Preview returns the note that a message would get at the begin of a session. It leaves no trace:
+// no use is counted, and Config.OnNote is not called. ErrInvalid: the mode shows no notes.
+func (h *Hooks) Preview(ctx context.Context, s backends.Scope, message string) (*Preview, error) {
+	if !h.plan.Search {
+		return nil, fmt.Errorf("preview of a note: %w: this mode shows none", backends.ErrInvalid)
+	}
+	found, least, err := h.answer(ctx, s, message, nil, visible{turns: map[string]bool{}})
+	if err != nil {
+		return nil, fmt.Errorf("preview of a note: %w", err)
+	}
+	n := h.note(ctx, s, message, found)
+	return &Preview{n, found.Whole, text.Tokens(n.Text), h.cfg.NoteTokens, found, least, max(0, h.cfg.Threshold)}, nil
+}
+
+// Why returns the reason for which the note leaves a hit out that another search for the message
+// gave, and the score that it lacks, if a score decides: "greeting", "question" (it states
+// nothing), "delicate", "assistant" (its own words), "score", "rank" (others answer better), "room".
+func (p *Preview) Why(hit *backends.Hit) (reason string, needs float64) {
+	if speech.Classify(p.Query) == speech.Filler {
+		return "greeting", 0
+	}
+	if slices.ContainsFunc(p.found.Hits, func(h backends.Hit) bool { return h.ID == hit.ID && h.Text == hit.Text }) {
+		return "room", 0
+	}
+	if reason, needs = (visible{}).refuses(hit, p.Whole, p.threshold); reason != "" {
+		return reason, needs
+	}
+	if needs = p.threshold / 2; !p.Whole && !reach(p.found.Hits, p.least) {
+		needs = p.least
+	}
+	switch {
+	case hit.Score < needs:
+		return "score", needs
+	case statesNothing(hit):
+		return "question", 0
+	}
+	return "rank", 0
+}
