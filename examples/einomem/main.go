@@ -165,10 +165,10 @@ func servingCommands() []command {
 	tools := &cli.StringFlag{Name: "tools", DefaultText: "memory", Usage: "the `GROUPS` of MCP tools: memory, session, files, reme, separated by commas"}
 	forget := &cli.BoolFlag{Name: "allow-forget", Usage: "let MCP clients that cannot ask their user erase all of a person"}
 	return []command{
-		{"serve", "", "serve memory over HTTP and MCP, with a page for people", apart, reads, serve, []cli.Flag{
+		{"serve", "[KEY=VALUE…]", "serve memory over HTTP and MCP, with a page for people; ReMe's start line is understood, such as http.port=8002", apart, reads, serve, []cli.Flag{
 			listen, keyFile, tools, forget, &cli.BoolFlag{Name: "check", Usage: "check the settings and the store, and end"}}},
 		{"health", "", "ask the server at -listen whether it is ready", apart, reads, health, []cli.Flag{listen}},
-		{"mcp", "", "serve MCP on standard input and output, for -user or -workspace; with -user, -workspace any lets ReMe's flows name all", apart, reads, serveMCP, []cli.Flag{
+		{"mcp", "[KEY=VALUE…]", "serve MCP on standard input and output, for -user or -workspace; with -user, -workspace any lets ReMe's flows name all", apart, reads, serveMCP, []cli.Flag{
 			tools, forget, &cli.StringFlag{Name: "session", Usage: "the `ID` of the session"}}},
 		{"chat", "", "talk to an agent that remembers -user; with -listen serve it to many", apart, reads, chat, []cli.Flag{
 			listen, keyFile, &cli.StringFlag{Name: "say", Usage: "say this `TEXT`, print the answer, and end"},
@@ -284,7 +284,7 @@ func group(name, about string, below []command) *cli.Command {
 	for _, c := range below {
 		action := func(ctx context.Context, line *cli.Command) error {
 			want := len(strings.Fields(c.args))
-			if n := line.NArg(); n > want || n < want-strings.Count(c.args, "[") {
+			if n := line.NArg(); n > want && !strings.Contains(c.args, "…") || n < want-strings.Count(c.args, "[") {
 				return usage("%d arguments: use %s, and see %s -help", n, strings.TrimSpace(line.FullName()+" "+c.args), line.FullName())
 			}
 			return c.carryOut(ctx, &call{Command: line})

@@ -110,6 +110,9 @@ func health(ctx context.Context, c *call) error {
 
 // serve opens the service that the settings describe for do, and closes it.
 func (c *call) serve(ctx context.Context, scope backends.Scope, do func(s *service) error) error {
+	if err := c.settings.startLine(c.Name, c.Args().Slice()); err != nil {
+		return err
+	}
 	if c.Name == "serve" || c.String("listen") != "" {
 		if err := c.settings.keys(c.Bool("check"), c.Root().Writer); err != nil {
 			return err
