@@ -11,22 +11,22 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
 )
 
-// The keys of standing facts, and of all facts.
-var standingKey, factKey = text.HashKey("standing"), text.HashKey("fact")
+// factKey is the key of all facts.
+var factKey = text.HashKey("fact")
 
 // brief adds the standing facts to an answer. If all current facts and statements take at most
 // q.Brief tokens, it adds all of them: the facts, and statements of the user in turns without a
 // fact. The filters of the search hold for both. A search of the past has no brief.
 func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.SearchRequest, resp *backends.SearchResponse) error {
-	if q.Brief == 0 || !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded {
+	admitted := b.keep.Brief(p, q)
+	if admitted == nil {
 		return nil
 	}
-	admitted := *q
-	admitted.Filter = b.keep.Visible(q.Scope, p, q.Filter)
 	matches, err := admitted.Filter.Compile()
 	if err != nil {
 		return err
@@ -34,14 +34,14 @@ func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.S
 	beside := slices.DeleteFunc(slices.Clone(q.Beside), func(m backends.Memory) bool {
 		return m.Origin.Role != string(schema.User) || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, m.Kind) || !matches(&m)
 	})
-	standing, err := b.standing(ctx, p, &admitted, beside)
+	standing, err := b.standing(ctx, p, admitted, beside)
 	if err != nil {
 		return err
 	}
 	if resp.Standing, err = b.asHits(ctx, p, q.Scope, standing); err != nil || q.Brief < 0 {
 		return err
 	}
-	holding, ok, err := b.holding(ctx, p, &admitted, beside)
+	holding, ok, err := b.holding(ctx, p, admitted, beside)
 	if err != nil || !ok {
 		return err
 	}
@@ -56,7 +56,7 @@ func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.S
 // standing returns standing facts, and standing turns that taught no fact.
 func (b *Backend) standing(ctx context.Context, p backends.Partition, q *backends.SearchRequest, beside []backends.Memory) ([]*backends.Memory, error) {
 	var out []*backends.Memory
-	_, err := b.keep.Ranker().Each(ctx, p, q, standingKey, func(m *backends.Memory, _ func() bool) bool {
+	_, err := b.keep.Ranker().Each(ctx, p, q, keeper.StandingKey, func(m *backends.Memory, _ func() bool) bool {
 		out = append(out, m)
 		return true
 	})

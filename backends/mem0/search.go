@@ -135,9 +135,6 @@ func keysOf(m *backends.Memory) []string {
 	if m.Kind == backends.KindFact {
 		keys = append(keys, factKey)
 	}
-	if m.Standing && !m.Delicate {
-		keys = append(keys, standingKey)
-	}
 	for _, s := range sourcesOf(m) {
 		keys = append(keys, s.key())
 	}

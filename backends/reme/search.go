@@ -4,9 +4,11 @@
 package reme
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -17,6 +19,7 @@ import (
 	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -96,7 +99,53 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	hits := backends.MergeHits(backends.MergeHits(about.Hits, said.Hits), learnt.Hits)
 	hits = hits[:min(len(hits), q.TopK)]
 	b.keeper.Ranker().Passages(q.Query, hits)
-	return &backends.SearchResponse{Hits: hits, Degraded: errors.Join(about.Degraded, learnt.Degraded)}, nil
+	out := &backends.SearchResponse{Hits: hits, Degraded: errors.Join(about.Degraded, learnt.Degraded)}
+	if at.personal == nil || !asksFor(q.Kinds, backends.KindPersonal) {
+		return out, nil
+	}
+	return out, b.brief(ctx, *at.personal, &q, out)
+}
+
+// brief adds what always applies to the speaker. Where all that is known of them takes at most
+// q.Brief tokens, it adds that, too, with what they said and what is still to be learnt.
+func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.SearchRequest, resp *backends.SearchResponse) error {
+	admitted := b.keeper.Brief(p, q)
+	if admitted == nil {
+		return nil
+	}
+	admitted.Kinds = []backends.Kind{backends.KindPersonal}
+	var standing, known []backends.Hit
+	visit := func(key string, most int, into *[]backends.Hit) (bool, error) {
+		tokens := 0
+		ok, err := b.keeper.Ranker().Each(ctx, p, admitted, key, func(m *backends.Memory, _ func() bool) bool {
+			if !m.Delicate {
+				*into, tokens = append(*into, backends.Hit{Memory: m.Clone()}), tokens+text.Tokens(m.Text)
+			}
+			return tokens <= most
+		})
+		slices.SortFunc(*into, func(a, b backends.Hit) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+		return ok, err
+	}
+	_, err := visit(keeper.StandingKey, math.MaxInt, &standing)
+	if resp.Standing = standing; err != nil || q.Brief < 0 {
+		return err
+	}
+	whole, err := visit("", q.Brief, &known)
+	if err != nil || !whole {
+		return err
+	}
+	if len(q.Kinds) == 0 && q.Filter == nil {
+		for _, m := range b.statements(q).Beside {
+			known = append(known, backends.Hit{Memory: m})
+		}
+	}
+	shown := map[[2]string]bool{}
+	for _, h := range resp.Hits {
+		shown[[2]string{h.ID, h.Text}] = true
+	}
+	resp.Whole = true
+	resp.Hits = append(resp.Hits, slices.DeleteFunc(known, func(h backends.Hit) bool { return shown[[2]string{h.ID, h.Text}] })...)
+	return nil
 }
 
 // withoutStoodFor leaves out the experiences that a skill among the hits is made of.

@@ -216,10 +216,13 @@ func (k *Keeper) errorf(format string, args ...any) error {
 }
 
 // Keys returns the keys by which [Keeper.Lookup] finds a memory: the [TextKey] of its text. A
-// memory that marks a turn as silent also has the places of that turn. It is made for the Keys
-// of a recall.Config.
+// memory that marks a turn as silent also has the places of that turn, and one that always
+// applies has StandingKey. It is made for the Keys of a recall.Config.
 func Keys(m *backends.Memory) []string {
 	keys := []string{TextKey(m.Kind, m.WhenToUse, m.Text)}
+	if m.Standing && !m.Delicate {
+		keys = append(keys, StandingKey)
+	}
 	if silent(m) {
 		for _, at := range placesOf(&m.Origin) {
 			keys = append(keys, at.key())
