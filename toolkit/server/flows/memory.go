@@ -29,6 +29,7 @@ type retrieve struct {
 type summary struct {
 	owner
 	Trajectories []trajectory `json:"trajectories,omitempty"`
+	Messages     []message    `json:"messages,omitempty" jsonschema:"of personal memory: in place of trajectories"`
 	UserName     string       `json:"user_name,omitempty" jsonschema:"of personal memory: by which the user is spoken of"`
 }
 
@@ -79,6 +80,14 @@ func mergeMemories(hits []backends.Hit) string {
 	}
 	return out + "Please consider the helpful parts from these in answering the question, " +
 		"to make the response more comprehensive and substantial."
+}
+
+// given returns the trajectories of a request. Messages alone are one, as ReMe's cookbook sends them.
+func (s *summary) given() []trajectory {
+	if len(s.Trajectories) == 0 && len(s.Messages) > 0 {
+		return []trajectory{{Messages: s.Messages}}
+	}
+	return s.Trajectories
 }
 
 func (c *call) summaryTask(in summary, simple bool) (*Response, error) {
@@ -146,7 +155,7 @@ func (c *call) retrievePersonal(in retrieve) (*Response, error) {
 
 func (c *call) summaryPersonal(in summary) (*Response, error) {
 	r := &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: c.scope}, Target: in.UserName}
-	for _, t := range in.Trajectories {
+	for _, t := range in.given() {
 		for i, m := range messagesOf(t.Messages) {
 			at := text.Time(fmt.Sprint(t.Messages[i]["time_created"]), time.UTC)
 			r.Messages = append(r.Messages, backends.Message{Message: m, Time: at})
