@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51702, 36_000},
+	{"product lines", 51769, 36_000},
 	{"lines linked by middleware", 13925, 14_500},
-	{"lines linked by the README's program", 27289, 21_500},
+	{"lines linked by the README's program", 27303, 21_500},
 	{"public packages", 28, 25},
 	{"exported names", 880, 620},
 	{"public packages of nested modules", 8, 8},
