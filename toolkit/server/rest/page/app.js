@@ -21,6 +21,10 @@ let me, namespace, shown, openItem; // shown: the place on the page; openItem: o
 const sectionsOf = (person) => ['memories', ...(person.kind === 'workspace' ? ['tools'] : ['try', 'sessions', 'notes']), 'blocks',
   isOwn(person) && me.write && 'plans'].filter((s) => s === 'memories' || s === 'try' || me.features.includes(s));
 
+// opens reports whether the key opens a person; the server decides that for each request.
+const opens = ({ kind, namespace: of, id }) => [[`${kind}s`, id], ['namespaces', of]]
+  .every(([list, name]) => me.opens[list]?.some((one) => one === '*' || one === name));
+
 // isOwn reports whether the key may have all of a person at once.
 const isOwn = (person) => me.admin || person.kind === 'user';
 
@@ -57,8 +61,11 @@ function show(anew) {
   if (anew || place !== shown) {
     shown = place;
     const view = h(section ? 'div.view' : 'div.view.start');
-    put(byId('main'), person && heading(person, section), view);
-    openItem = section ? { ...views, ...serverViews }[section](view, contextOf(place, person)) : overview(view, peopleOf());
+    const isClosed = person && !opens(person);
+    put(byId('main'), person && heading(person, isClosed ? '' : section), view);
+    openItem = undefined;
+    if (isClosed) put(view, h('p.wrong', { role: 'alert' }, t('e_denied')));
+    else openItem = section ? { ...views, ...serverViews }[section](view, contextOf(place, person)) : overview(view, peopleOf());
     current();
     byId('main').focus({ preventScroll: true });
   }
@@ -72,11 +79,12 @@ function show(anew) {
   document.title = person ? `${person.id} · einomem` : 'einomem';
 }
 
+// heading names a person, with what can be done with all of it, and the sections; without one there is the name alone.
 const heading = (person, section) => [
-  h('div.title', badge(t(person.kind)), h('h1', { dir: 'auto' }, person.id), isOwn(person) && h('div.actions',
+  h('div.title', badge(t(person.kind)), h('h1', { dir: 'auto' }, person.id), section && isOwn(person) && h('div.actions',
     button(t('export'), (event) => save(event.target, person), { id: 'export' }),
     me.write && button(t('forget'), () => forget(person), { class: 'danger', id: 'forget' }))),
-  h('nav.tabs', { 'aria-label': t('sections') }, sectionsOf(person).map((s) =>
+  section && h('nav.tabs', { 'aria-label': t('sections') }, sectionsOf(person).map((s) =>
     h('a', { href: placeOf(s, person), 'aria-current': s === section && 'page', 'data-tab': s }, t(s))))];
 
 // save downloads all that is held of a person.

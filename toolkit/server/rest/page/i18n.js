@@ -309,6 +309,13 @@ const texts = {
   e_no_key: ['The server does not know this key.', '服务器不认识这个密钥。'],
   e_denied: ['This is not open to you, or to this key.', '您或此密钥无权访问。'],
   e_not_found: ['It is not there (any more).', '内容不存在或已被移除。'],
+  e_unavailable: ['The memory cannot be reached right now. Try again in a moment.', '暂时无法访问记忆，请稍后重试。'],
+  e_timeout: ['This took too long. Try again in a moment.', '耗时过长，请稍后重试。'],
+  e_internal: ['Something failed inside the server. Its log says what.', '服务器内部出错，详情见服务器日志。'],
+  e_rate: ['Too many requests with this key. Wait a second.', '此密钥的请求过多，请稍等片刻。'],
+  e_model: ['The model did not answer as it should. Try again in a moment.', '模型没有正常响应，请稍后重试。'],
+  e_forgotten: ['This person was forgotten meanwhile.', '此人已在其间被遗忘。'],
+  e_too_large: ['This is too long.', '内容太长。'],
   e_conflict: ['It was changed meanwhile. Nothing was overwritten.', '其间内容已被修改，没有覆盖任何内容。'],
 };
 

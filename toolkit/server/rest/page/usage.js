@@ -18,7 +18,7 @@ export async function usage() {
     h('strong', number(value)), h('span', t(name)), note && h('span.note', note));
   const withNote = today.notes > 0 && t('noteTokens', { n: number(today.note_tokens / today.notes, 0) });
   const failed = today.failed_calls > 0 && t('failedCalls', { n: number(today.failed_calls) });
-  const worse = today.by_words + today.unranked;
+  const worse = today.by_words + today.in_part;
   return [h('h2', t('today')), h('div.counts',
     card('modelCalls', today.model_calls, failed, failed),
     card('tokensRead', today.prompt_tokens), card('tokensWritten', today.completion_tokens),
