@@ -205,7 +205,7 @@ document.onkeydown = (event) => {
   const next = event.target.closest('.rows > li')?.[side], isField = event.target.matches('input, textarea, select');
   if (event.key === '/' && !isField && byId('search')) byId('search').focus();
   else if (event.key === 'Escape' && !byId('panel').hidden) location.hash = shown;
-  else if (next) next.querySelector('a').focus();
+  else if (next) next.querySelector('a, input')?.focus();
   else return;
   event.preventDefault();
 };

@@ -52,6 +52,10 @@ func (w *world) waits(t *testing.T, path string) (goOn func()) {
 	return goOn
 }
 
+// nameless are the controls that no key reaches, or that a screen reader has no name for.
+const nameless = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary')].filter((e) => e.checkVisibility({ visibilityProperty: true }))
+	.filter((e) => !e.disabled && e.tabIndex < 0 || !(e.ariaLabel || e.innerText || e.labels?.[0]?.innerText || e.querySelector?.('[alt]'))).map((e) => e.outerHTML)`
+
 // Each state of the page is designed: it says what is the matter in the reader's language, is legible, fits the
 // window, and names no code and no field. With EINOMEM_PICTURES a folder gets a picture of each.
 func TestEveryStateIsDesigned(t *testing.T) {
@@ -155,6 +159,7 @@ func TestEveryStateIsDesigned(t *testing.T) {
 			require.GreaterOrEqual(t, found[0], 4.5, "contrast")
 			require.LessOrEqual(t, found[1], 0.0, "wider than the window")
 			require.Empty(t, eval[[]string](b, `document.body.innerText.match(/\b\w+_\w+\b|undefined|\[object|NaN/g) ?? []`), "words of programs")
+			require.Empty(t, eval[[]string](b, nameless), "controls without a name, or out of the keyboard's reach")
 			require.Equal(t, cmp.Or(s.look.language, "en-GB"), eval[string](b, `document.documentElement.lang`))
 			b.shot("state-" + name)
 		})
