@@ -112,8 +112,19 @@ type joined struct{ facts, experience Backend }
 
 func (j *joined) halves() (facts, experience Backend) { return j.facts, j.experience }
 
-// Search implements [Backend].
+// Search implements [Backend]. Eino's callbacks get it as one search, with those of the halves inside.
 func (j *joined) Search(ctx context.Context, r *SearchRequest) (*SearchResponse, error) {
+	return Traced("Join", untraced{j}).Search(ctx, r)
+}
+
+// untraced is a joined backend as its callbacks see it.
+type untraced struct{ *joined }
+
+func (u untraced) Search(ctx context.Context, r *SearchRequest) (*SearchResponse, error) {
+	return u.search(ctx, r)
+}
+
+func (j *joined) search(ctx context.Context, r *SearchRequest) (*SearchResponse, error) {
 	if r == nil {
 		return nil, errNoRequest
 	}

@@ -100,7 +100,7 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 }
 
 func lexicalAlone(reason error) error {
-	return fmt.Errorf("the ranking is lexical alone: %w", reason)
+	return fmt.Errorf("%w: %w", fault.ErrByWords, reason)
 }
 
 // batches holds how many texts an embedder takes at a time where that is fewer than embedBatch, by

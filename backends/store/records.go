@@ -226,8 +226,8 @@ type PartitionQuery struct {
 type Finder interface {
 	// FindPartitions is [Records].Partitions for the partitions that match.
 	FindPartitions(ctx context.Context, q PartitionQuery) (*PartitionPage, error)
-	// CountRecords counts the memories of a namespace, with those that ended.
-	CountRecords(ctx context.Context, namespace string) (int64, error)
+	// CountFacts counts the active memories of the kinds fact and personal in a namespace.
+	CountFacts(ctx context.Context, namespace string) (int64, error)
 }
 
 // maxDim is the largest dimension of a vector.

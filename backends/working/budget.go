@@ -20,7 +20,8 @@ import (
 //
 // The calls of models by packages mem0 and reme count once they are answered, unusable answers too.
 // The sum is in the store, so that it outlives the process. It leaves out reflection, which has a
-// budget of its own, searches, and Add by a program.
+// budget of its own, searches, and Add by a program. [Memory.RetryFailures] counts and is not held
+// back.
 type Budget struct {
 	Calls  int // of models. 0: any number
 	Tokens int // of prompts and answers, as models report them, else as estimated. 0: any number
@@ -37,6 +38,9 @@ type account struct {
 }
 
 const accountSession, accountBlob = "einomem/budget", "account"
+
+// Budget returns Config.Budget.
+func (m *Memory) Budget() Budget { return m.cfg.Budget }
 
 // spent reports whether an account has reached the budget.
 func (b *Budget) spent(a account) bool {

@@ -16,6 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/internal/note"
+	"github.com/einomem/einomem/toolkit/server/rest"
 )
 
 // command is a command of the program.
@@ -56,7 +57,8 @@ type call struct {
 	scope    backends.Scope      // names only the owner
 	whose    *backends.Partition // nil: the whole namespace
 
-	db store.Store
+	db    store.Store
+	usage *rest.Usage
 	*parts
 
 	traces  map[string]int // of verify, by their places
@@ -98,6 +100,8 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	if x.settings.Retention != nil {
 		x.settings.Retention.Every = -1 // a command sweeps nothing by the way
 	}
+	x.usage = x.settings.counting(x.db, nil)
+	defer func() { err = errors.Join(err, x.usage.Close(ctx)) }()
 	if x.parts, err = x.settings.parts(ctx, x.db); err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/working"
+	"github.com/einomem/einomem/toolkit/server/rest"
 )
 
 // holds reports whether a memory is current.
@@ -30,13 +32,14 @@ type holding struct {
 	Ended    int   `json:"ended"` // superseded, retracted and expired ones
 	Sessions int   `json:"sessions"`
 	Messages int64 `json:"messages"`
-	Unlearnt int64 `json:"unlearnt"` // messages that are still to be learnt
-	Failed   int   `json:"failed"`   // stretches of messages that could not be learnt from: see retry
+	Unlearnt int64 `json:"unlearnt"`    // messages that are still to be learnt
+	Over     int64 `json:"over_budget"` // of these, the ones that wait for the next day's budget
+	Failed   int   `json:"failed"`      // stretches of messages that could not be learnt from: see retry
 }
 
-// stats counts the data of each owner.
+// stats counts the data of each owner, and for all of them what waits and what memory cost.
 func stats(ctx context.Context, c *call) error {
-	return c.each(ctx, func(p backends.Partition) error {
+	err := c.each(ctx, func(p backends.Partition) error {
 		h := &holding{Partition: p}
 		memories, err := c.ranker.All(ctx, p)
 		if err != nil {
@@ -53,11 +56,30 @@ func stats(ctx context.Context, c *call) error {
 		}
 		for _, s := range sessions {
 			h.Messages, h.Unlearnt, h.Failed = h.Messages+s.LastSeq, h.Unlearnt+s.LastSeq-s.Watermark, h.Failed+len(s.Failures)
+			if s.Retry.OverBudget {
+				h.Over += s.LastSeq - s.Watermark
+			}
 		}
 		h.Ended, h.Sessions = len(memories)-h.Hold, len(sessions)
-		c.row("WHOSE HOLD ENDED SESSIONS MESSAGES UNLEARNT FAILED", h, where(p), h.Hold, h.Ended, h.Sessions, h.Messages, h.Unlearnt, h.Failed)
+		c.row("WHOSE HOLD ENDED SESSIONS MESSAGES UNLEARNT OVER-BUDGET FAILED", h, where(p), h.Hold, h.Ended, h.Sessions, h.Messages, h.Unlearnt, h.Over, h.Failed)
 		return nil
 	})
+	if err != nil || c.whose != nil {
+		return err
+	}
+	if h, err := working.ReadHealth(ctx, c.db); err != nil {
+		return err
+	} else if h.Messages > 0 {
+		c.row("UNLEARNT OLDEST FAILING OVER-BUDGET", h, h.Messages, h.Oldest, h.Failing, h.OverBudget)
+	}
+	days, err := c.usage.Days(ctx)
+	for _, d := range days {
+		if d != (rest.Day{Day: d.Day}) {
+			c.row("DAY CALLS FAILED PROMPTS ANSWERS EMBEDDINGS TOKENS SEARCHES BY-WORDS IN-PART NOTES TOKENS", d, d.Day, d.ModelCalls, d.FailedCalls, d.PromptTokens,
+				d.CompletionTokens, d.EmbeddingRequests, d.EmbeddingTokens, d.Searches, d.ByWords, d.InPart, d.Notes, d.NoteTokens)
+		}
+	}
+	return err
 }
 
 // list lists partitions, or the data of one.

@@ -45,7 +45,7 @@
 // The flags -user, -agent or -workspace, in a -namespace, name the owner of the memories. An ID may
 // be the end of one, as notes show it.
 //
-//	stats             counts of each owner's data
+//	stats             counts of each owner's data, what waits to be learnt from, and what memory cost a day
 //	list              users, agents and workspaces; for one of them the memories, its
 //	                  -sessions, or the messages of a -session
 //	show ID           a memory with all its fields
@@ -164,15 +164,18 @@ func servingCommands() []command {
 	keyFile := &cli.StringFlag{Name: "key-file", Sources: cli.EnvVars("EINOMEM_KEY_FILE"), Usage: "the `FILE` with the secret of a key that opens everything; it is made if it is missing"}
 	tools := &cli.StringFlag{Name: "tools", DefaultText: "memory", Usage: "the `GROUPS` of MCP tools: memory, session, files, reme, separated by commas"}
 	forget := &cli.BoolFlag{Name: "allow-forget", Usage: "let MCP clients that cannot ask their user erase all of a person"}
+	learn := slices.Clip([]cli.Flag{
+		&cli.IntFlag{Name: "learn-tokens", Usage: "learning takes at most `N` tokens a person and day; further turns wait for the next day"},
+		&cli.IntFlag{Name: "learn-calls", Usage: "and at most `N` calls of the model"}})
 	return []command{
-		{"serve", "[KEY=VALUE…]", "serve memory over HTTP and MCP, with a page for people; ReMe's start line is understood, such as http.port=8002", apart, reads, serve, []cli.Flag{
-			listen, keyFile, tools, forget, &cli.BoolFlag{Name: "check", Usage: "check the settings and the store, and end"}}},
+		{"serve", "[KEY=VALUE…]", "serve memory over HTTP and MCP, with a page for people; ReMe's start line is understood, such as http.port=8002", apart, reads, serve, append(learn,
+			listen, keyFile, tools, forget, &cli.BoolFlag{Name: "check", Usage: "check the settings and the store, and end"})},
 		{"health", "", "ask the server at -listen whether it is ready", apart, reads, health, []cli.Flag{listen}},
-		{"mcp", "[KEY=VALUE…]", "serve MCP on standard input and output, for -user or -workspace; with -user, -workspace any lets ReMe's flows name all", apart, reads, serveMCP, []cli.Flag{
-			tools, forget, &cli.StringFlag{Name: "session", Usage: "the `ID` of the session"}}},
-		{"chat", "", "talk to an agent that remembers -user; with -listen serve it to many", apart, reads, chat, []cli.Flag{
+		{"mcp", "[KEY=VALUE…]", "serve MCP on standard input and output, for -user or -workspace; with -user, -workspace any lets ReMe's flows name all", apart, reads, serveMCP, append(learn,
+			tools, forget, &cli.StringFlag{Name: "session", Usage: "the `ID` of the session"})},
+		{"chat", "", "talk to an agent that remembers -user; with -listen serve it to many", apart, reads, chat, append(learn,
 			listen, keyFile, &cli.StringFlag{Name: "say", Usage: "say this `TEXT`, print the answer, and end"},
-			&cli.BoolFlag{Name: "notes", Usage: "print the note of memory that the model gets with each message"}}},
+			&cli.BoolFlag{Name: "notes", Usage: "print the note of memory that the model gets with each message"})},
 		{"key", "NAME", "print a new secret, and its key for the file of settings", apart, reads, newKey, []cli.Flag{
 			&cli.BoolFlag{Name: "admin", Usage: "a key that does everything, instead of that of the user called NAME"}}},
 		{"help", "[COMMAND]", "what a command does, with its flags", apart, reads, help, nil},
@@ -191,7 +194,7 @@ func commands() []command {
 	expires := moment("expires", "it ends at this `TIME`")
 	count := func(name, usage string) cli.Flag { return &cli.IntFlag{Name: name, Usage: usage} }
 	return []command{
-		{"stats", "", "how much is held of whom", anyone, reads, stats, nil},
+		{"stats", "", "how much is held of whom, what waits, and what memory cost a day", anyone, reads, stats, nil},
 		{"list", "", "users, agents and workspaces, or the memories of one", anyone, reads, list, []cli.Flag{
 			ended, kinds, session, &cli.BoolFlag{Name: "sessions", Usage: "sessions instead of memories"}}},
 		{"show", "ID", "a memory with all its fields", someone, reads, show, nil},

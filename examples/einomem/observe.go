@@ -19,6 +19,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/toolkit/server/access"
+	"github.com/einomem/einomem/toolkit/server/rest"
 )
 
 type requestID struct{}
@@ -73,13 +74,46 @@ var (
 		Help: "Requests by endpoint and status.", Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30}}, []string{"endpoint", "status"})
 	failures = promauto.NewCounterVec(prometheus.CounterOpts{Name: "einomem_failures_total", Help: "Failures of memory by stage."}, []string{"stage"})
 	learnt   = promauto.NewCounterVec(prometheus.CounterOpts{Name: "einomem_learnt_total", Help: "What became of what was learnt."}, []string{"outcome"})
-	messages = gauge("einomem_backlog_messages", "Messages that were not learnt from.")
-	failing  = gauge("einomem_backlog_failing_sessions", "Sessions whose last try to learn failed.")
-	parked   = gauge("einomem_backlog_parked", "Stretches of logs that could not be learnt from.")
+	tokens   = histogram("gen_ai_client_token_usage", "Tokens of calls of models and embedders by memory.", 1, 4, 14,
+		"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type")
+	asked = histogram("gen_ai_client_operation_duration_seconds", "Calls of models and embedders by memory.", .01, 2, 14,
+		"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "error_type")
+	searches   = histogram("einomem_search_duration_seconds", "Searches, and whether a part of them failed.", .001, 3, 10, "degraded")
+	notes      = histogram("einomem_note_tokens", "Notes that models were shown, and their estimated tokens.", 16, 2, 8)
+	messages   = gauge("einomem_backlog_messages", "Messages that were not learnt from.")
+	overBudget = gauge("einomem_backlog_over_budget_messages", "Of these, the ones that wait for the next day's budget.")
+	lag        = gauge("einomem_learning_lag_seconds", "The age of the oldest message that was not learnt from.")
+	failing    = gauge("einomem_backlog_failing_sessions", "Sessions whose last try to learn failed.")
+	parked     = gauge("einomem_backlog_parked", "Stretches of logs that could not be learnt from.")
 )
 
 func gauge(name, help string) prometheus.Gauge {
 	return promauto.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+}
+
+func histogram(name, help string, first, factor float64, n int, labels ...string) *prometheus.HistogramVec {
+	return promauto.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(first, factor, n)}, labels)
+}
+
+// observe puts an event into the metrics, under the names of OpenTelemetry's conventions for generative AI.
+func observe(_ context.Context, e rest.Event) {
+	switch e.Operation {
+	case "search":
+		searches.WithLabelValues(cmp.Or(e.Degraded, "no")).Observe(e.Took.Seconds())
+	case "note":
+		notes.WithLabelValues().Observe(float64(e.Input))
+	default:
+		failed := ""
+		if e.Err != nil {
+			failed = "_OTHER"
+		}
+		asked.WithLabelValues(e.Operation, e.Provider, e.Model, failed).Observe(e.Took.Seconds())
+		for kind, n := range map[string]int{"input": e.Input, "output": e.Output} {
+			if n > 0 {
+				tokens.WithLabelValues(e.Operation, e.Provider, e.Model, kind).Observe(float64(n))
+			}
+		}
+	}
 }
 
 func onError(_ context.Context, stage string, _ error) { failures.WithLabelValues(stage).Inc() }
@@ -89,6 +123,7 @@ func onError(_ context.Context, stage string, _ error) { failures.WithLabelValue
 func (s *service) onNote(ctx context.Context, n hooks.Note) {
 	s.log.InfoContext(ctx, "shown", "user", n.Scope.UserID, "memories", len(n.Hits))
 	s.notes.Record(ctx, n)
+	s.usage.Note(ctx, n)
 	if s.shows != nil && n.Text != "" {
 		fmt.Fprintln(s.shows, n.Text)
 	}
@@ -115,6 +150,11 @@ func (s *service) metrics(w http.ResponseWriter, r *http.Request) {
 		messages.Set(float64(h.Messages))
 		failing.Set(float64(h.Failing))
 		parked.Set(float64(h.Parked))
+		overBudget.Set(float64(h.OverBudget))
+		lag.Set(0)
+		if !h.Oldest.IsZero() {
+			lag.Set(max(0, time.Since(h.Oldest).Seconds()))
+		}
 	}
 	promhttp.Handler().ServeHTTP(w, r)
 }

@@ -29,6 +29,7 @@ type output struct {
 	json, bold bool
 	dry        bool // the command says what it would do
 	printed    bool
+	heads      string // of the present table
 
 	out   *bufio.Writer // keeps the error of a write until the flush
 	err   io.Writer
@@ -101,15 +102,19 @@ func (o *output) print(value any, err error) error {
 	return err
 }
 
-// row prints a line of a table: the value for JSON, else the cells, below the heads.
+// row prints a line of a table: the value for JSON, else the cells, below the heads. Other heads begin
+// another table.
 func (o *output) row(heads string, value any, cells ...any) {
 	if o.json {
 		_ = o.print(value, nil) // out keeps the error
 		return
 	}
-	if !o.printed {
+	if heads != o.heads {
+		if o.flush(); o.heads != "" {
+			fmt.Fprintln(o.out)
+		}
 		fmt.Fprintln(o.cells, strings.ReplaceAll(heads, " ", "\t"))
-		o.printed = true
+		o.heads, o.printed = heads, true
 	}
 	texts := make([]string, len(cells))
 	for i, cell := range cells {

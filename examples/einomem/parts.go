@@ -11,17 +11,20 @@ import (
 	"os"
 	"strings"
 
+	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
 	"github.com/einomem/einomem/backends/recall"
+	asker "github.com/einomem/einomem/backends/recall/model"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/pgstore"
 	"github.com/einomem/einomem/backends/store/redisstore"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
+	"github.com/einomem/einomem/toolkit/server/rest"
 )
 
 // open opens a store. A missing file is an error, unless create is set.
@@ -57,6 +60,13 @@ type parts struct {
 	embedder string // and the embedder's; empty: none
 }
 
+// counting counts from now on what memory costs.
+func (c *settings) counting(db store.Store, observe func(context.Context, rest.Event)) *rest.Usage {
+	u := rest.NewUsage(&rest.UsageConfig{Store: db, Location: c.Agent.Location, Observe: observe, OnError: onError})
+	callbacks.AppendGlobalHandlers(u.Handler())
+	return u
+}
+
 // parts opens the parts on a store.
 func (c *settings) parts(ctx context.Context, db store.Store) (_ *parts, err error) {
 	p, facts, work := &parts{named: "none"}, c.Facts, c.Experience
@@ -67,6 +77,9 @@ func (c *settings) parts(ctx context.Context, db store.Store) (_ *parts, err err
 			return nil, err
 		}
 		p.named, facts.Model, work.Model = chat.Model, p.model, p.model
+	}
+	if err = c.looks(p.model, &facts.Recall, &work.Recall); err != nil {
+		return nil, err
 	}
 	if embedder != nil {
 		if facts.Embedder, err = openai.NewEmbedder(ctx, embedder); err != nil {
@@ -86,6 +99,30 @@ func (c *settings) parts(ctx context.Context, db store.Store) (_ *parts, err err
 	}
 	p.Backend = backends.Join(p.facts, p.work)
 	return p, nil
+}
+
+// looks lets the model take part in searches, as the settings say.
+func (c *settings) looks(chat model.ToolCallingChatModel, into ...**recall.Config) error {
+	if !c.Rewrite && !c.Rerank {
+		return nil
+	}
+	if chat == nil {
+		return errors.New("rewrite, rerank: they need a model: OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL name one")
+	}
+	helper, err := asker.NewChat(chat)
+	for _, at := range into {
+		var own recall.Config
+		if *at != nil {
+			own = **at
+		}
+		if *at = &own; c.Rewrite {
+			own.Rewriter = helper
+		}
+		if c.Rerank {
+			own.Reranker = helper
+		}
+	}
+	return err
 }
 
 // Close closes the parts, and leaves the store open.

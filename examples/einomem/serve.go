@@ -50,6 +50,7 @@ type service struct {
 	rest    *rest.Handler
 	mcp     *mcp.Server
 	notes   *rest.Notes
+	usage   *rest.Usage
 	chat    http.Handler // POST /chat; nil without
 	shows   io.Writer    // gets the text of each note; nil: none does
 	model   string
@@ -119,6 +120,11 @@ func (c *call) serve(ctx context.Context, scope backends.Scope, do func(s *servi
 		}
 	}
 	c.settings.AllowForget = c.settings.AllowForget || c.Bool("allow-forget")
+	for name, at := range map[string]*int{"learn-tokens": &c.settings.Learning.Budget.Tokens, "learn-calls": &c.settings.Learning.Budget.Calls} {
+		if c.IsSet(name) {
+			*at = c.Int(name)
+		}
+	}
 	if tools := c.String("tools"); tools != "" {
 		c.settings.Tools = strings.Split(tools, ",")
 	}
@@ -148,6 +154,8 @@ func newService(ctx context.Context, cfg *settings, scope backends.Scope, log *s
 		return nil, err
 	}
 	s.closers = append(s.closers, func(context.Context) error { return s.store.Close() })
+	s.usage = cfg.counting(s.store, observe)
+	s.closers = append(s.closers, s.usage.Close)
 	p, err := cfg.parts(ctx, s.store)
 	if err != nil {
 		return nil, err
@@ -207,7 +215,7 @@ func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err 
 		AllowForget: s.cfg.AllowForget, OnError: onError}); err != nil {
 		return err
 	}
-	s.rest, err = rest.New(&rest.Config{Memory: s.mem, Guard: s.guard, Store: s.store, Notes: s.notes, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,
+	s.rest, err = rest.New(&rest.Config{Memory: s.mem, Guard: s.guard, Store: s.store, Notes: s.notes, Usage: s.usage, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,
 		MaxBody: s.cfg.Limits.Body, Timeout: s.cfg.Limits.Timeout, Log: s.log})
 	if err == nil {
 		s.closers = append(s.closers, s.rest.Close)

@@ -36,7 +36,9 @@ func start(t *testing.T, args ...string) (url string, log *bytes.Buffer, stop fu
 func startCommand(t *testing.T, command string, args ...string) (url string, log *bytes.Buffer, stop func() error) {
 	t.Helper()
 	for _, name := range []string{"OPENAI_API_KEY", "EINOMEM_LISTEN", "EINOMEM_STORE", "EINOMEM_CONFIG"} {
-		t.Setenv(name, "")
+		if os.Getenv(name) != scriptedKey {
+			t.Setenv(name, "")
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r, w := io.Pipe()

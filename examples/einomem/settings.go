@@ -57,6 +57,8 @@ type settings struct {
 	Language  backends.Language
 	Redact    string
 	Retention *backends.Retention
+	Rewrite   bool
+	Rerank    bool
 
 	// Of the library, as its own fields are named. The program fills what only code can.
 	Agent      middleware.Config
@@ -112,7 +114,7 @@ func (c *settings) share() error {
 	if err != nil {
 		return fmt.Errorf("location: %w; it is named as in Asia/Shanghai", err)
 	}
-	c.Agent.Location, c.Facts.Location = place, place
+	c.Agent.Location, c.Facts.Location, c.Learning.Budget.Location = place, place, place
 	for _, language := range []*backends.Language{&c.Agent.Language, &c.Facts.Language, &c.Experience.Language} {
 		*language = cmp.Or(*language, c.Language)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components/embedding"
+	"github.com/cloudwego/eino/components/model"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -36,13 +38,25 @@ func (s *service) traces(ctx context.Context) error {
 // spans makes a span of each event of Eino. Streams are unused here.
 func spans(tracer trace.Tracer) callbacks.Handler {
 	return callbacks.NewHandlerBuilder().
-		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
 			name := string(info.Component) + " " + info.Type
-			ctx, _ = tracer.Start(ctx, name, trace.WithAttributes(attribute.String("name", info.Name)))
+			attributes := []attribute.KeyValue{attribute.String("name", info.Name)}
+			if c, ok := in.(*model.CallbackInput); ok && c.Config != nil {
+				attributes = append(attributes, attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.request.model", c.Config.Model))
+			} else if c, ok := in.(*embedding.CallbackInput); ok && c.Config != nil {
+				attributes = append(attributes, attribute.String("gen_ai.operation.name", "embeddings"), attribute.String("gen_ai.request.model", c.Config.Model))
+			}
+			ctx, _ = tracer.Start(ctx, name, trace.WithAttributes(attributes...))
 			return ctx
 		}).
-		OnEndFn(func(ctx context.Context, _ *callbacks.RunInfo, _ callbacks.CallbackOutput) context.Context {
-			trace.SpanFromContext(ctx).End()
+		OnEndFn(func(ctx context.Context, _ *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
+			span := trace.SpanFromContext(ctx)
+			if c, ok := out.(*model.CallbackOutput); ok && c.TokenUsage != nil {
+				span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", c.TokenUsage.PromptTokens), attribute.Int("gen_ai.usage.output_tokens", c.TokenUsage.CompletionTokens))
+			} else if c, ok := out.(*embedding.CallbackOutput); ok && c.TokenUsage != nil {
+				span.SetAttributes(attribute.Int("gen_ai.usage.input_tokens", c.TokenUsage.PromptTokens))
+			}
+			span.End()
 			return ctx
 		}).
 		OnErrorFn(func(ctx context.Context, _ *callbacks.RunInfo, _ error) context.Context {

@@ -66,6 +66,9 @@ func Fewer(err error, n int) int {
 	return max(n/4, 1)
 }
 
+// ErrByWords is the error of a search by words alone, where an embedder should have helped.
+var ErrByWords = errors.New("the ranking is lexical alone")
+
 // ErrPartly is wrapped by an error of a backend that stored a part of a request.
 var ErrPartly = errors.New("a part of it is stored")
 

@@ -10,12 +10,15 @@ import (
 	"github.com/cloudwego/eino/components"
 )
 
+// Asker is the name under which memory calls models and embedders.
+const Asker = "memory"
+
 // Detach returns a context for a model or embedder call that memory makes on its own behalf. It
 // drops the handlers of the surrounding agent: they would turn the call's output into an event of
 // the agent, or panic once the agent's run is over (trap T3). Global handlers stay. typ names the
 // implementation ("OpenAI"), comp the component.
 func Detach(ctx context.Context, typ string, comp components.Component) context.Context {
-	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: "memory", Type: typ, Component: comp})
+	return callbacks.InitCallbacks(ctx, &callbacks.RunInfo{Name: Asker, Type: typ, Component: comp})
 }
 
 type chargeKey struct{}

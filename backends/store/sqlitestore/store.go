@@ -262,11 +262,12 @@ func (s *Store) FindPartitions(ctx context.Context, q store.PartitionQuery) (*st
 	})
 }
 
-// CountRecords implements [store.Finder].
-func (s *Store) CountRecords(ctx context.Context, namespace string) (n int64, err error) {
+// CountFacts implements [store.Finder]. It reads all memories of the namespace.
+func (s *Store) CountFacts(ctx context.Context, namespace string) (n int64, err error) {
 	some := backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"} // its row stays unused
 	return call(ctx, s, s.read, "count of "+namespace, some, "", func(c *conn, _ partition) (int64, error) {
-		_, err := c.row(`SELECT coalesce(sum(records), 0) FROM partitions WHERE namespace = ?`, []any{namespace}, &n)
+		_, err := c.row(`SELECT count(*) FROM partitions p JOIN records r ON r.part = p.pk WHERE namespace = ? AND memory ->> 'kind' IN ('fact', 'personal')
+			AND memory ->> 'superseded_by' IS NULL AND memory ->> 'invalidated' IS NULL`, []any{namespace}, &n)
 		return n, err
 	})
 }

@@ -83,7 +83,7 @@ var partitionBehaviours = []behaviour{
 		record.apply(store.Delete("a"))
 		require.Equal(e, []backends.Partition{record.p}, e.partitions(0), "a history is something")
 	}},
-	{"partitions are found by a part of their names, and memories are counted", func(e *env) {
+	{"partitions are found by a part of their names, and facts are counted", func(e *env) {
 		for i, id := range []string{"Ann Lee", "ann_b", "joanna", "bob", "100%", `back\slash`, "李雯"} {
 			for _, kind := range kinds[:1+i%2] {
 				p := e.p
@@ -101,7 +101,10 @@ var partitionBehaviours = []behaviour{
 		}
 		require.Empty(e, e.finds("", "nobody", 1))
 		require.Empty(e, e.finds(backends.PartitionWorkspace, "", 1))
-		require.EqualValues(e, 20, must(e.Store.(store.Finder).CountRecords(e.ctx, e.p.Namespace))(e))
+		said, ended, retracted := record("said", "x"), record("ended", "x"), record("retracted", "x")
+		said.Kind, ended.SupersededBy, retracted.Invalidated = backends.KindEpisode, "a", e.clock.Now()
+		e.apply(store.Put(said), store.Put(ended), store.Put(retracted))
+		require.EqualValues(e, 20, must(e.Store.(store.Finder).CountFacts(e.ctx, e.p.Namespace))(e))
 	}},
 	{"partitions that change while they are listed are listed exactly once", func(e *env) {
 		var want []backends.Partition

@@ -131,9 +131,9 @@ func (d *Door) find(ctx context.Context, q store.PartitionQuery) (*store.Partiti
 	return page, err
 }
 
-// Count counts the partitions of a namespace by their kinds, and the memories there: -1 if the store
-// is no [store.Finder]. The key has to name everybody.
-func (d *Door) Count(ctx context.Context, k *Key, namespace string) (people map[backends.PartitionKind]int, memories int64, err error) {
+// Count counts the partitions of a namespace by their kinds, and the facts that hold there: -1 if
+// the store is no [store.Finder]. The key has to name everybody.
+func (d *Door) Count(ctx context.Context, k *Key, namespace string) (people map[backends.PartitionKind]int, facts int64, err error) {
 	if !k.everybody() {
 		return nil, 0, denied("this key does not open everybody")
 	}
@@ -148,8 +148,8 @@ func (d *Door) Count(ctx context.Context, k *Key, namespace string) (people map[
 	if err != nil || !ok {
 		return people, -1, err
 	}
-	memories, err = finder.CountRecords(ctx, namespace)
-	return people, memories, err
+	facts, err = finder.CountFacts(ctx, namespace)
+	return people, facts, err
 }
 
 // Import imports into the scope. The key has to open every partition of the stream for writing, in

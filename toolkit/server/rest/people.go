@@ -35,7 +35,7 @@ type (
 		Partitions []backends.Partition           `json:"partitions"`
 		Next       string                         `json:"next,omitempty"`
 		Counts     map[backends.PartitionKind]int `json:"counts,omitempty"`
-		Memories   int64                          `json:"memories,omitempty"` // in the namespace, with those that ended; -1: unknown
+		Facts      int64                          `json:"facts,omitempty"` // that hold, in the namespace; -1: unknown
 	}
 	// block is a core block: text that is always in the prompt.
 	block struct {
@@ -56,7 +56,17 @@ type (
 	}
 	healthResponse struct {
 		working.Health
-		Queued int `json:"queued"` // turns that this process is still to log
+		Lag    float64 `json:"lag_seconds"` // the age of the oldest message that waits
+		Queued int     `json:"queued"`      // turns that this process is still to log
+	}
+	usageResponse struct {
+		Days   []Day   `json:"days"`             // the newest first, beginning with today
+		Budget *budget `json:"budget,omitempty"` // of learning; nil: there is none
+	}
+	// budget is what learning may cost a day and person; 0 is any number.
+	budget struct {
+		Calls  int `json:"calls"`
+		Tokens int `json:"tokens"`
 	}
 	scopeRequest struct {
 		Scope backends.Scope `json:"scope,omitzero"`
@@ -101,6 +111,24 @@ func (h *Handler) peopleRoutes() {
 	if h.cfg.Memory.Working() != nil {
 		h.learningRoutes()
 	}
+	if h.cfg.Usage != nil {
+		h.features = append(h.features, "usage")
+		add(h, own, "GET /api/v1/usage", "What memory cost on the last days: calls of models, tokens, searches, notes.", traits{}, (*call).usage)
+	}
+}
+
+// usage reads what memory cost.
+func (c *call) usage(_ *struct{}) (out usageResponse, err error) {
+	if err = c.openAll(access.Any, access.Read); err != nil {
+		return out, err
+	}
+	if log := c.Working(); log != nil {
+		if b := log.Budget(); b.Calls > 0 || b.Tokens > 0 {
+			out.Budget = &budget{b.Calls, b.Tokens}
+		}
+	}
+	out.Days, err = c.cfg.Usage.Days(c)
+	return out, err
 }
 
 func (c *call) people(in *peopleQuery) (out peopleResponse, err error) {
@@ -111,7 +139,7 @@ func (c *call) people(in *peopleQuery) (out peopleResponse, err error) {
 		return out, err
 	}
 	if in.Count {
-		out.Counts, out.Memories, err = c.door.Count(c, c.key, q.Namespace)
+		out.Counts, out.Facts, err = c.door.Count(c, c.key, q.Namespace)
 	}
 	out.Partitions, out.Next = orEmpty(page.Partitions), page.Next
 	return out, err
@@ -173,7 +201,11 @@ func (h *Handler) learningRoutes() {
 			if err != nil {
 				return nil, err
 			}
-			return &healthResponse{*state, log.Stats().Queued}, nil
+			out := &healthResponse{Health: *state, Queued: log.Stats().Queued}
+			if !state.Oldest.IsZero() {
+				out.Lag = max(0, c.cfg.Clock().Sub(state.Oldest).Seconds())
+			}
+			return out, nil
 		})
 	add(h, own, "POST /api/v1/retry", "Learn once more from what failed, of the scope's session, or of all sessions without one.",
 		traits{mode: access.Write, long: true}, func(c *call, in *scopeRequest) (_ struct{}, err error) {

@@ -28,6 +28,7 @@ type Config struct {
 	// 404.
 	Store store.Store
 	Notes *Notes // The notes of the last replies. Optional.
+	Usage *Usage // What memory costs. Optional. It stays the caller's to close.
 	// Flows are ReMe's endpoints. Optional. Without them they answer 404.
 	Flows *flows.Flows
 	// Profile is the typed document about each user, a *profile.Profile, for clients of mem0.

@@ -39,7 +39,7 @@ const texts = {
 
   // The overview.
   overview: ['Overview', '概览'],
-  kept: ['Memories, with former ones', '记忆（含旧的）'],
+  kept: ['Facts', '事实'],
   waiting: ['Messages waiting to be learnt from', '待学习的消息'],
   failures: ['Failures of learning', '学习失败'],
   look: ['Look', '查看'],

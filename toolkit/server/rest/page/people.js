@@ -96,7 +96,7 @@ export function overview(root, { me, namespace, placeOf }) {
     const card = (name, value, note) => h(note ? 'div.card.count.late' : 'div.card.count', { 'data-count': name },
       h('strong', number(value)), h('span', t(name)), note);
     return [h('h1', t('overview')), h('div.counts',
-      counts && [kinds.map((kind) => card(`${kind}s`, counts[kind] ?? 0)), all.memories !== -1 && card('kept', all.memories ?? 0)],
+      counts && [kinds.map((kind) => card(`${kind}s`, counts[kind] ?? 0)), all.facts !== -1 && card('kept', all.facts ?? 0)],
       learning && [card('waiting', learning.messages, waits),
         card('failures', failed, failed > 0 && h('a', { href: placeOf('health') }, t('look')))]),
     counts && !Object.keys(counts).length ? next() : h('p.muted', t('choose')), cost];
