@@ -15,15 +15,15 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51769, 36_000},
-	{"lines linked by middleware", 13925, 14_500},
-	{"lines linked by the README's program", 27303, 21_500},
+	{"product lines", 52082, 36_000},
+	{"lines linked by middleware", 13935, 14_500},
+	{"lines linked by the README's program", 27314, 21_500},
 	{"public packages", 28, 25},
-	{"exported names", 880, 620},
+	{"exported names", 881, 620},
 	{"public packages of nested modules", 8, 8},
-	{"exported names of nested modules", 120, 106},
-	{"settings", 312, 200},
-	{"configs", 32, 24},
+	{"exported names of nested modules", 129, 106},
+	{"settings", 318, 200},
+	{"configs", 33, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
 	{"inversions, % of comment lines", 0.3, 0.3},
