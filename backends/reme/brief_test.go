@@ -4,6 +4,7 @@
 package reme_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -59,5 +60,33 @@ func TestABriefOfPersonalMemory(t *testing.T) {
 	} {
 		q.Query = "the weather tomorrow"
 		assert.Empty(t, ask(q).Standing, name)
+	}
+}
+
+// A lesson has few words of a long task: experience has a scale of its own, so that thresholds hold
+// whatever the length.
+func TestLongTasksFindTheirLessonsAboveAThreshold(t *testing.T) {
+	b, _ := newBackend(t, open(t), nil)
+	s := backends.Scope{Workspace: "shop"}
+	var lessons []backends.Memory
+	for i := range 300 {
+		lessons = append(lessons, backends.Memory{WhenToUse: fmt.Sprintf("When order %d waits for part %d", i, i%17), Text: fmt.Sprintf("Ask supplier %d, and note the day.", i%29)})
+	}
+	lessons = append(lessons, backends.Memory{WhenToUse: "When a dinner bill is split between roommates", Text: "Read the roommates from the contacts before any request of money."})
+	require.NoError(t, only(b.Task().Summarize(t.Context(), &task.SummaryRequest{Scope: s, Candidates: lessons})))
+	short := "Split the dinner bill between my roommates, who are in the contacts, by requests of money."
+	long := short
+	for i := range 12 {
+		long += fmt.Sprintf(" Then look at chapter %d, whose title begins with letter %c, quietly.", i, 'a'+i%26)
+	}
+	for query, least := range map[string]float64{short: 0.1, long: 0.1} {
+		resp, err := b.Search(t.Context(), &backends.SearchRequest{Scope: s, Query: query, Threshold: least})
+		require.NoError(t, err)
+		require.NotEmpty(t, resp.Hits, query)
+		assert.Contains(t, resp.Hits[0].Text, "roommates")
+		assert.GreaterOrEqual(t, resp.Hits[0].Score, least)
+		raw, err := b.Task().Retrieve(t.Context(), &task.RetrieveRequest{Scope: s, Query: query})
+		require.NoError(t, err)
+		assert.Equal(t, query == short, raw.Hits[0].Score >= least, "a retrieval says how similar it is")
 	}
 }

@@ -84,9 +84,14 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 			asked.Filter = keeper.Both(keeper.Both(q.Filter.Without("agent_id"), &offered), task.Confirmed(q.Scope)) // agents share a workspace on purpose
 			asked.TopK = min(maxTopK, 2*q.TopK)                                                                      // room for the sources of a skill
 			asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
+			scale := scaleOf(q.Query)
+			asked.Threshold /= scale
 			resp, err := b.keeper.Search(ctx, *at.workspace, &asked)
 			if err == nil {
 				resp.Hits = withoutStoodFor(resp.Hits)
+				for i := range resp.Hits {
+					resp.Hits[i].Score = min(1, scale*resp.Hits[i].Score)
+				}
 			}
 			return resp, err
 		})
@@ -147,6 +152,14 @@ func (b *Backend) brief(ctx context.Context, p backends.Partition, q *backends.S
 	resp.Hits = append(resp.Hits, slices.DeleteFunc(known, func(h backends.Hit) bool { return shown[[2]string{h.ID, h.Text}] })...)
 	return nil
 }
+
+// usualTask is how many tokens a task has whose scores are as the search gives them.
+const usualTask = 80
+
+// scaleOf is the factor of the scores of experience: a score is the share of the query's words that
+// a memory has, and of a long task it has few, however well it fits. So beyond usualTask the amount
+// counts instead of the share. examples/bench/README.md has what that does on ReMe's pools.
+func scaleOf(task string) float64 { return max(1, float64(text.Tokens(task))/usualTask) }
 
 // withoutStoodFor leaves out the experiences that a skill among the hits is made of.
 func withoutStoodFor(hits []backends.Hit) []backends.Hit {
