@@ -26,7 +26,7 @@ func IsIncognito(ctx context.Context) bool { return ctx.Value(incognitoKey{}) !=
 var ErrDeclined = errors.New("declined")
 
 // Confirm is asked before a model changes or deletes known memories, by a tool or by learning
-// from a conversation. False declines the change. An error declines it, too, and the caller
+// from a conversation, and before it reads a secret. False declines the change. An error declines it, too, and the caller
 // gets the error. For a tool it may be an interrupt of Eino's, such as tool.Interrupt
 // returns. Then the run waits for an answer, and the resumed run repeats the call and asks
 // again. Confirm may also be asked again where others changed the same memory meanwhile. It
@@ -52,6 +52,7 @@ type Change struct {
 	Retract []Memory // the memories that are to end and have no successor
 	Update  []Edit   // the replacements: the text of a memory or of a block, or a memory by another
 	Delete  []Memory // the memories that are to be erased
+	Read    string   // the name of a secret that a model is to read, see package toolkit/vault
 }
 
 // Edit is a memory before and after a change.

@@ -83,7 +83,7 @@ func (h *Hooks) learns(ctx context.Context, m einox.Marked) (ok bool) {
 	switch {
 	case m.Seq > 0:
 		return true
-	case backends.IsIncognito(ctx):
+	case backends.IsIncognito(ctx), m.Role == schema.Tool && m.ToolName == einox.ReadSecret:
 		return false
 	case h.cfg.Learn == nil:
 		return true

@@ -96,7 +96,7 @@ func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.C
 	if in == nil {
 		return ctx, nil
 	}
-	if h.IsPrivate(ctx) {
+	if h.IsPrivate(ctx) || in.Name == einox.ReadSecret {
 		return backends.Incognito(ctx), nil
 	}
 	if h.recorder == nil {

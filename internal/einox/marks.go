@@ -63,6 +63,9 @@ const (
 	Before  Privacy = "before"
 )
 
+// ReadSecret is the name of the vault's tool. Its result is private, whatever the program says.
+const ReadSecret = "read_secret"
+
 // Added reports whether memory adds the message to each context anew: a note or the core blocks.
 func (k Mark) Added() bool { return k.Kind == Note || k.Kind == Core }
 
