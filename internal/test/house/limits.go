@@ -15,15 +15,15 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 52089, 36_000},
-	{"lines linked by middleware", 13935, 14_500},
-	{"lines linked by the README's program", 27314, 21_500},
-	{"public packages", 28, 25},
-	{"exported names", 881, 620},
+	{"product lines", 52272, 36_000},
+	{"lines linked by middleware", 13937, 14_500},
+	{"lines linked by the README's program", 27316, 21_500},
+	{"public packages", 29, 25},
+	{"exported names", 893, 620},
 	{"public packages of nested modules", 8, 8},
 	{"exported names of nested modules", 129, 106},
-	{"settings", 318, 200},
-	{"configs", 33, 24},
+	{"settings", 320, 200},
+	{"configs", 34, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
 	{"inversions, % of comment lines", 0.3, 0.3},
