@@ -16,10 +16,10 @@ import (
 // Preview is the note that a message would get, and how it came about.
 type Preview struct {
 	Note
-	Whole        bool // all memories are short enough to be shown, whatever the message is
-	Tokens, Room int  // estimated tokens of the text, and how many it may have
+	Found        []backends.Hit // by the search for the note, which shows what of it has room
+	Whole        bool           // these are all memories, whatever the message is: they are short
+	Tokens, Room int            // estimated tokens of the text, and how many it may have
 
-	found            *backends.SearchResponse
 	least, threshold float64 // the bar of this message, and Config.Threshold
 }
 
@@ -34,7 +34,7 @@ func (h *Hooks) Preview(ctx context.Context, s backends.Scope, message string) (
 		return nil, fmt.Errorf("preview of a note: %w", err)
 	}
 	n := h.note(ctx, s, message, found)
-	return &Preview{n, found.Whole, text.Tokens(n.Text), h.cfg.NoteTokens, found, least, max(0, h.cfg.Threshold)}, nil
+	return &Preview{n, found.Hits, found.Whole, text.Tokens(n.Text), h.cfg.NoteTokens, least, max(0, h.cfg.Threshold)}, nil
 }
 
 // Why returns the reason for which the note leaves a hit out that another search for the message
@@ -44,13 +44,13 @@ func (p *Preview) Why(hit *backends.Hit) (reason string, needs float64) {
 	if speech.Classify(p.Query) == speech.Filler {
 		return "greeting", 0
 	}
-	if slices.ContainsFunc(p.found.Hits, func(h backends.Hit) bool { return h.ID == hit.ID && h.Text == hit.Text }) {
+	if slices.ContainsFunc(p.Found, func(h backends.Hit) bool { return h.ID == hit.ID && h.Text == hit.Text }) {
 		return "room", 0
 	}
 	if reason, needs = (visible{}).refuses(hit, p.Whole, p.threshold); reason != "" {
 		return reason, needs
 	}
-	if needs = p.threshold / 2; !p.Whole && !reach(p.found.Hits, p.least) {
+	if needs = p.threshold / 2; !p.Whole && !reach(p.Found, p.least) {
 		needs = p.least
 	}
 	switch {

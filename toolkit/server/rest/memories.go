@@ -77,6 +77,9 @@ type previewResponse struct {
 	Room   int            `json:"room"`
 }
 
+// mostLeft is how many of the best hits are looked at for what a note left out, and as many beside.
+const mostLeft = 20
+
 // leftOut is a hit that a note lacks, and why: "ended", "same" (a plan merged it into another
 // memory), or a reason of [hooks.Preview.Why].
 type leftOut struct {
@@ -173,15 +176,19 @@ func (c *call) preview(in *previewRequest) (*previewResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.search(&backends.SearchRequest{Scope: in.Scope, Query: in.Query, TopK: 20, IncludeSuperseded: true})
+	found, err := c.search(&backends.SearchRequest{Scope: in.Scope, Query: in.Query, TopK: mostLeft, IncludeSuperseded: true})
 	if err != nil {
 		return nil, err
 	}
 	out := &previewResponse{p.Text, orEmpty(p.Hits), []leftOut{}, p.Whole, p.Tokens, p.Room}
-	for _, h := range found.Hits {
+	seen := func(list []backends.Hit, h *backends.Hit) bool {
+		return slices.ContainsFunc(list, func(other backends.Hit) bool { return other.ID == h.ID && other.Text == h.Text })
+	}
+	others := slices.DeleteFunc(slices.Clone(p.Found), func(h backends.Hit) bool { return seen(found.Hits, &h) || seen(p.Hits, &h) })
+	for _, h := range append(found.Hits, others[:min(len(others), mostLeft)]...) {
 		left := leftOut{Hit: h, Of: h.SupersededBy}
 		switch {
-		case slices.ContainsFunc(p.Hits, func(shown backends.Hit) bool { return shown.ID == h.ID && shown.Text == h.Text }):
+		case seen(p.Hits, &h):
 			continue
 		case h.Merged():
 			left.Reason = "same"

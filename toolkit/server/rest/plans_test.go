@@ -6,6 +6,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -134,4 +135,34 @@ func TestWhatARetentionWouldErase(t *testing.T) {
 	require.EqualValues(t, map[string]any{"surplus": 1.0}, out["erased"])
 	require.Equal(t, "Likes tea.", out["texts"].(map[string]any)[out["items"].([]any)[0].(map[string]any)["id"].(string)])
 	require.Len(t, s.holds("ann"), 2, "nothing is erased")
+}
+
+func TestAPreviewSaysWhatWasLeftOutAndWhy(t *testing.T) {
+	s := newServer(t, nil, nil)
+	s.tell("ann", "Lives in Porto, near the river.")
+	status, out := s.call("", "POST", "/api/v1/preview", map[string]any{"scope": ann(), "query": "Where do I live?"})
+	require.Equal(t, http.StatusOK, status, out)
+	require.Contains(t, out["text"], "Porto")
+	require.Empty(t, out["left"])
+	for i := range 60 { // more than a note has room for
+		s.tell("ann", fmt.Sprintf("Bought volume %d of a long encyclopedia of the rivers of the world, in a shop near the river.", i))
+	}
+	ids := s.tell("ann", "Has a cat named Momo.", "Has the cat named Momo.")
+	plan := map[string]any{"scope": ann()}
+	status, out = s.call("", "POST", "/api/v1/plans", plan)
+	require.Equal(t, http.StatusOK, status, out)
+	plan["id"], plan["keep"] = out["id"], []int{0}
+	status, out = s.call("", "POST", "/api/v1/plans/apply", plan)
+	require.Equal(t, http.StatusOK, status, out)
+	status, out = s.call("", "POST", "/api/v1/preview", map[string]any{"scope": ann(), "query": "Is my cat named Momo, and which river is in my encyclopedia?"})
+	require.Equal(t, http.StatusOK, status, out)
+	reasons := map[string]bool{}
+	for _, left := range out["left"].([]any) {
+		reason := left.(map[string]any)["reason"].(string)
+		if reasons[reason] = true; reason == "same" {
+			require.Contains(t, ids, left.(map[string]any)["of"])
+		}
+	}
+	require.Contains(t, reasons, "same", "a plan merged it")
+	require.Contains(t, reasons, "room")
 }

@@ -228,6 +228,8 @@ func TestAMessageIsTried(t *testing.T) {
 	b.shot("try")
 	b.enter("#message", "Explain quantum chromodynamics with an encyclopedia"+kb.Enter)
 	b.reads("#left .why", "too low: it scores")
+	b.enter("#message", "Do I live in Porto, near the river?"+kb.Enter)
+	b.reads("#left .why", "replaced it")
 	b.shot("try-low")
 	b.click("#left .item")
 	b.has("#panel .large")

@@ -5,6 +5,7 @@ package pagetest
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -138,8 +139,12 @@ func TestEveryStateIsDesigned(t *testing.T) {
 		}, "main .empty", "keeps everything"},
 		"try": {look{}, nil, func(w *world, b *tab) {
 			b.open(w.at("try", "user", "ann"))
+			for i := range 40 { // else all is shown, whatever is asked
+				w.add(ann, backends.KindFact, days(-i), "", fmt.Sprintf("Bought volume %d of an encyclopedia of the sea for the shop.", i))
+			}
 			b.enter("#message", "Do I live in Porto near the river, or in Braga?"+kb.Enter)
-		}, "#left .why", "replaced it"},
+			b.until(`document.querySelector('#left')?.scrollIntoView() ?? document.querySelector('#left')`)
+		}, "#left .why", "no room was left"},
 		"try-arabic": {phone, nil, func(w *world, b *tab) {
 			b.open(w.at("try", "user", salma.UserID))
 			b.enter("#message", "ماذا تشرب سلمى في الصباح؟"+kb.Enter)
