@@ -49,6 +49,9 @@ export const isSet = (time) => Boolean(time) && !time.startsWith('0001-');
 export const day = format({ dateStyle: 'long' });
 export const date = format({ dateStyle: 'medium' });
 export const moment = format({ dateStyle: 'medium', timeStyle: 'short' });
+// brief is a number in a word's room: 495K.
+const notation = (n) => (n < 1e5 ? 'standard' : 'compact');
+export const brief = (n) => new Intl.NumberFormat(locale, { notation: notation(n), maximumFractionDigits: 1 }).format(n);
 export const number = (n, digits = 2) => new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(n);
 
 const latest = new WeakMap(); // the work that an element waits for

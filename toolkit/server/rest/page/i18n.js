@@ -51,7 +51,7 @@ const texts = {
   // What it costs.
   today: ['Today', '今天'],
   modelCalls: ['Questions to the model', '模型调用'],
-  failedCalls: ['{n} of them failed', '其中 {n} 次失败'],
+  failedCalls: ['{n} requests failed', '{n} 次请求失败'],
   tokensRead: ['Tokens that the model read', '模型读入的词元'],
   tokensWritten: ['Tokens that the model wrote', '模型写出的词元'],
   embeddings: ['Requests for meanings of texts', '语义向量请求'],
@@ -59,8 +59,10 @@ const texts = {
   worse: ['{n} with a part missing: a service did not answer', '{n} 次不完整：有服务没有响应'],
   notesShown: ['Replies that were shown memories', '看到记忆的回复'],
   noteTokens: ['{n} tokens each', '平均 {n} 个词元'],
-  budget: ['Learning may ask the model {c} times and use {n} tokens a person and day. After that messages wait.',
-    '每人每天学习最多调用模型 {c} 次、使用 {n} 个词元，之后消息等待。'],
+  budget: ['A day’s learning from one person: {all}. After that their messages wait until tomorrow.', '每人每天的学习：{all}。之后的消息等到明天。'],
+  at_most_calls: ['at most {n} questions to the model', '最多调用模型 {n} 次'],
+  at_most_tokens: ['at most {n} tokens', '最多使用 {n} 个词元'],
+  comma: [', ', '，'],
   tokensADay: ['Tokens a day, with those of notes', '每日词元（含记忆提示）'],
 
   // What rules of retention would delete.
@@ -298,6 +300,7 @@ const texts = {
   backlog: ['Messages waiting', '待学习的消息'],
   inSessions: ['Conversations with such messages', '有待学习内容的会话'],
   oldest: ['Oldest of them', '其中最早的'],
+  forTomorrow: ['Waiting until tomorrow: the budget of the day is spent', '等到明天：今日预算已用完'],
   queued: ['Not written down yet', '尚未记录'],
   failing: ['Conversations that failed and are tried again', '失败并重试中的会话'],
   failingSince: ['Failing since', '失败始于'],

@@ -102,6 +102,7 @@ export function health(root, context) {
     const isCalm = !s.messages && !s.failing && !s.parked;
     return [h('h1', t('health')), h('p.muted', t(isCalm ? 'healthy' : 'healthWhy')),
       h('div.card', facts([['backlog', number(s.messages)], ['inSessions', number(s.sessions)], ['oldest', date(s.oldest)],
+        ['forTomorrow', s.over_budget > 0 && number(s.over_budget)],
         ['queued', number(s.queued)], ['failing', number(s.failing)], ['failingSince', date(s.since)], ['parked', number(s.parked)],
         ['lastError', s.last_error]])),
       context.write && (s.failing > 0 || s.parked > 0) && retry(context, {})];

@@ -5,6 +5,7 @@ package pagetest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -19,14 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/hooks"
 	"github.com/einomem/einomem/toolkit/server/access"
 	"github.com/einomem/einomem/toolkit/server/rest"
 )
 
 var salma = backends.Scope{UserID: "سلمى"}
 
-// refuses makes the server answer requests whose address ends with path in its own way.
-func (w *world) refuses(path string, status int, body string) {
+// answers makes the server answer requests whose address ends with path in its own way.
+func (w *world) answers(path string, status int, body string) {
 	answer := func(out http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, path) {
 			return false
@@ -78,7 +80,16 @@ func TestEveryStateIsDesigned(t *testing.T) {
 			}
 			b.open(w.url)
 		}, "#next", "还没有任何记忆"},
-		"overview-full":  {look{}, nil, func(w *world, b *tab) { b.open(w.url) }, "[data-count=failures] a", "Failures of learning"},
+		"overview-full": {look{}, nil, func(w *world, b *tab) { b.open(w.url) }, "[data-count=failures] a", "Failures of learning"},
+		"overview-cost": {look{}, nil, func(w *world, b *tab) {
+			w.answers("/usage", http.StatusOK, `{"budget": {"calls": 20, "tokens": 0}, "days": [`+strings.Join([]string{usageOf("2026-11-27", 812, 7), usageOf("2026-11-26", 1904, 0), usageOf("2026-11-24", 40, 0)}, ",")+`]}`)
+			b.open(w.url)
+		}, "[data-plot=tokensADay] meter", "Tokens a day"},
+		"overview-cost-phone": {chinese(look{width: 360, scheme: "dark"}), nil, func(w *world, b *tab) {
+			w.answers("/usage", http.StatusOK, `{"days": [`+usageOf("2026-11-27", 812, 0)+`]}`)
+			b.open(w.url)
+			b.until(`document.querySelector('[data-count=modelCalls]')?.scrollIntoView() ?? document.querySelector('[data-count=modelCalls]')`)
+		}, "[data-count=notesShown]", "模型调用"},
 		"overview-phone": {chinese(phone), nil, func(w *world, b *tab) { b.open(w.url) }, "[data-count=users]", "概览"},
 		"sign-in-failed": {phone, []access.Key{root}, func(w *world, b *tab) {
 			b.open(w.url)
@@ -89,11 +100,11 @@ func TestEveryStateIsDesigned(t *testing.T) {
 			b.open(w.at("memories", "user", "ann"))
 		}, "[aria-busy=true] .loading", "Loading…"},
 		"list-failed": {chinese(night), nil, func(w *world, b *tab) {
-			w.refuses("/list", http.StatusServiceUnavailable, `{"code": "unavailable", "error": "unavailable"}`)
+			w.answers("/list", http.StatusServiceUnavailable, `{"code": "unavailable", "error": "unavailable"}`)
 			b.open(w.at("memories", "user", "ann"))
 		}, "main .wrong[role=alert]", "重试"},
 		"list-offline": {look{}, nil, func(w *world, b *tab) {
-			w.refuses("/list", http.StatusBadGateway, "<html>proxy</html>")
+			w.answers("/list", http.StatusBadGateway, "<html>proxy</html>")
 			b.open(w.at("memories", "user", "ann"))
 		}, "main .wrong", "The server does not answer. Check that it runs, and try again."},
 		"list-forbidden": {phone, []access.Key{one}, func(w *world, b *tab) {
@@ -134,7 +145,7 @@ func TestEveryStateIsDesigned(t *testing.T) {
 		}, "#plan .empty", "Nothing to tidy"},
 		"retention": {chinese(look{}), nil, func(w *world, b *tab) { b.open(w.url + "/#/retention") }, ".item", "已失效"},
 		"retention-none": {look{}, nil, func(w *world, b *tab) {
-			w.refuses("/retention", 404, `{"code": "not_found"}`)
+			w.answers("/retention", 404, `{"code": "not_found"}`)
 			b.open(w.url + "/#/retention")
 		}, "main .empty", "keeps everything"},
 		"try": {look{}, nil, func(w *world, b *tab) {
@@ -152,7 +163,9 @@ func TestEveryStateIsDesigned(t *testing.T) {
 		"notes": {chinese(phone), nil, func(w *world, b *tab) { b.open(w.at("notes", "user", "李雯")) }, ".note .item", "最近的回复"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, b := newWorld(t, s.keys, nil), newTab(t, s.look)
+			usage := rest.NewUsage(&rest.UsageConfig{})
+			t.Cleanup(func() { require.NoError(t, usage.Close(context.Background())) })
+			w, b := newWorld(t, s.keys, func(c *rest.Config) { c.Usage = usage }), newTab(t, s.look)
 			for _, text := range []string{"تحب القهوة العربية في الصباح.", "تسكن في عمّان منذ 2024، وتعمل في شركة Google.", "لديها حساسية من الفول السوداني."} {
 				w.add(salma, backends.KindFact, noon, "", text)
 			}
@@ -171,6 +184,25 @@ func TestEveryStateIsDesigned(t *testing.T) {
 	}
 }
 
+// usageOf is a day as the server counts it.
+func usageOf(day string, calls, failed int) string {
+	return fmt.Sprintf(`{"day": %q, "model_calls": %d, "failed_calls": %d, "prompt_tokens": %d, "completion_tokens": %d, "embedding_requests": %d,
+		"embedding_tokens": %d, "searches": %d, "by_words": %d, "in_part": 0, "notes": %d, "note_tokens": %d}`,
+		day, calls, failed, 610*calls, 70*calls, 3*calls, 40*calls, 2*calls, failed, calls, 230*calls)
+}
+
+func TestTheOverviewShowsWhatTodayCosts(t *testing.T) {
+	usage := rest.NewUsage(&rest.UsageConfig{})
+	w, b := newWorld(t, nil, func(c *rest.Config) { c.Usage = usage }), newTab(t, look{})
+	t.Cleanup(func() { require.NoError(t, usage.Close(context.Background())) })
+	usage.Note(w.ctx, hooks.Note{Scope: ann, Text: strings.Repeat("Likes tea. ", 40)})
+	b.open(w.url)
+	b.reads("[data-count=notesShown] strong", "1")
+	b.reads("[data-count=notesShown]", "tokens each")
+	b.reads("[data-count=modelCalls] strong", "0")
+	require.Zero(t, b.count("[data-plot=tokensADay]"), "there is a single day")
+}
+
 // tidied shows suggestions for a person who has said things twice.
 func tidied(w *world, b *tab) {
 	for _, text := range []string{"Has a cat named Momo.", "Has the cat named Momo."} {
@@ -183,7 +215,7 @@ func tidied(w *world, b *tab) {
 // A list that failed is there once the server answers, and the page says meanwhile that it waits.
 func TestAFailureIsTriedAgain(t *testing.T) {
 	w, b := newWorld(t, nil, nil), newTab(t, look{})
-	w.refuses("/list", http.StatusServiceUnavailable, `{"code": "unavailable", "error": "unavailable"}`)
+	w.answers("/list", http.StatusServiceUnavailable, `{"code": "unavailable", "error": "unavailable"}`)
 	b.open(w.at("memories", "user", "ann"))
 	b.shows("Try again")
 	goOn := w.waits(t, "/list")
