@@ -15,7 +15,7 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 52272, 36_000},
+	{"product lines", 52277, 36_000},
 	{"lines linked by middleware", 13937, 14_500},
 	{"lines linked by the README's program", 27316, 21_500},
 	{"public packages", 29, 25},
