@@ -87,7 +87,7 @@ func newSettings(c *Config) settings {
 		"limits.calls": &l.Calls, "limits.tokens": &l.Tokens, "limits.prompt": &l.Prompt, "limits.concurrency": &l.Concurrency, "limits.timeout": &l.Timeout,
 		"task.success_threshold": &t.Threshold, "task.simple_threshold": &t.SimpleThreshold, "task.validation_threshold": &t.MinQuality,
 		"task.duplicate": &t.Duplicate, "task.duplicate_words": &t.DuplicateWords, "task.top_k": &t.TopK, "task.rerank": &t.Rerank, "task.rewrite": &t.Rewrite,
-		"task.keep_query": &t.KeepQuery, "task.hold_back": &t.HoldBack, "task.forget_after": &t.Forget.MinUses, "task.forget_share": &t.Forget.MaxUtility,
+		"task.keep_query": &t.KeepQuery, "task.hold_back": &t.HoldBack, "task.examples": &t.Examples, "task.forget_after": &t.Forget.MinUses, "task.forget_share": &t.Forget.MaxUtility,
 		"personal.top_k": &p.TopK, "personal.max_known": &p.MaxKnown,
 		"tool.history": &o.History, "tool.window": &o.Window, "tool.refresh_after": &o.RefreshAfter, "tool.keep": &o.Keep, "tool.no_refresh": &o.NoRefresh,
 	}

@@ -37,6 +37,7 @@ type phrases struct {
 	user, assistant, noted string
 	tool, document, pasted string // the source of a fact
 	when                   string // the situation in which a memory helps
+	example                string // steps that show it
 
 	today, day, clock                               string // how times are written
 	said, wrote, since, until, ended                string // %[1]s is a day, %[2]s the former text
@@ -50,7 +51,7 @@ var english = phrases{
 	headings: [5]string{"Known facts:", "What was said:", "Inferred from several memories:", "From documents:", "Experience:"},
 	onUser:   "About the user: ", stop: ".", colon: ":", comma: ", ", between: "; ", brackets: [2]string{" (", ")"},
 	user: "user", assistant: "assistant", noted: "noted by the assistant",
-	tool: "tool", document: "document", pasted: "pasted text", when: "when: ",
+	tool: "tool", document: "document", pasted: "pasted text", when: "when: ", example: "example: ",
 	today: "Today is %s, %s (%s).", day: "2 Jan 2006", clock: "Monday, 2 January 2006",
 	said: "said %s", wrote: "noted %s", since: "since %s", until: "until %s: %s", ended: "ended %s",
 	planned: "planned for %s", dayOfYear: "2 Jan", month: "Jan 2006", year: "2006", span: "%s to %s", either: "%s or %s", about: "about %s", age: "about %d now",
@@ -61,7 +62,7 @@ var chinese = phrases{
 	headings: [5]string{"已知事实：", "说过的话：", "由多条记忆推断：", "文档内容：", "经验："},
 	onUser:   "关于用户：", stop: "。", colon: "：", comma: "，", between: "；", brackets: [2]string{"（", "）"},
 	user: "用户", assistant: "助手", noted: "助手的笔记",
-	tool: "工具", document: "文档", pasted: "粘贴的文字", when: "适用于：",
+	tool: "工具", document: "文档", pasted: "粘贴的文字", when: "适用于：", example: "例：",
 	today: "今天是 %s %s（%s）。", day: "2006年1月2日", clock: "2006年1月2日 星期",
 	said: "%s说", wrote: "%s记下", since: "自%s起", until: "之前：%[2]s，至 %[1]s", ended: "%s已结束",
 	planned: "计划于%s", dayOfYear: "1月2日", month: "2006年1月", year: "2006年", span: "%s至%s", either: "%s或%s", about: "约%s", age: "现在约%d岁",
@@ -291,6 +292,9 @@ func (v View) under(h *backends.Hit, id, head string) string {
 	remarks := v.history(h)
 	if use := text.Inert(h.WhenToUse); use != "" && use != text.Inert(h.Text) && !h.Kind.Traits().Keywords {
 		remarks = append([]string{p.when + use}, remarks...)
+	}
+	if steps, _ := h.Metadata["example"].(string); steps != "" && h.Kind == backends.KindTask {
+		remarks = append(remarks, p.example+text.Inert(steps))
 	}
 	if len(remarks) == 0 && h.Kind != backends.KindDocument && h.Kind != backends.KindEpisode {
 		remarks = v.told(h)

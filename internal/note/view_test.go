@@ -203,4 +203,8 @@ func TestKeywordsAreNoSituation(t *testing.T) {
 	assert.NotContains(t, seen("2026-11-26", backends.English).Bullet(&h, ""), "mountains")
 	h.Kind = backends.KindTask
 	assert.True(t, strings.HasSuffix(seen("2026-11-26", backends.Chinese).Bullet(&h, ""), "（适用于：mountains, weekend）"))
+	h.Metadata = map[string]any{"example": "search {\"q\":\"x\"}\n→ found"}
+	assert.Contains(t, seen("2026-11-26", backends.English).Bullet(&h, ""), "when: mountains, weekend; example: search {\"q\":\"x\"} → found")
+	h.Kind = backends.KindFact
+	assert.NotContains(t, seen("2026-11-26", backends.English).Bullet(&h, ""), "example")
 }

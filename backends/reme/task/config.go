@@ -46,6 +46,11 @@ type Config struct {
 	// questions. Optional.
 	KeepQuery bool
 
+	// Examples keeps, with an experience from a success, the calls of the steps that it cites, and
+	// their results: answers and notes show them as an example. They may hold data of the user,
+	// redacted as all of a workspace. Optional.
+	Examples bool
+
 	// HoldBack hides an experience that a user's run taught from the searches of others until it
 	// is confirmed. It is confirmed when it is learnt again or helps in a task (see Record). A
 	// verifier confirms it, too, by an Update that removes held_back from its Metadata. The user

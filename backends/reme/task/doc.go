@@ -38,6 +38,7 @@
 //	source             success, failure, comparative or simple
 //	outcome            the score of the trajectory that taught it
 //	held_back          true until it is confirmed: see Config.HoldBack
+//	example            the cited calls of the best attempt: see Config.Examples
 //	corroborated       how often it was learnt again in other words, or agreed with
 //	refuted            how often a reflection found a lesson that disagrees: package reflection
 //
@@ -74,7 +75,8 @@
 // # Counts
 //
 // [Memory.Record] adds to freq and utility in the store, so that parallel calls all count.
-// [Memory.Forget] decides by them; see [Rule].
+// [Memory.Forget] decides by them; see [Rule]. A vote counts as a use: corroborated as one that
+// helped, and refuted as one that did not.
 //
 // # Skills
 //

@@ -157,7 +157,11 @@ func (m *Memory) ask(ctx context.Context, run *ask.Run, q *question) (out []back
 	stage.Drop(all - len(kept) + len(answer.Bad))
 	name := m.taskQuery(q.attempts[0], answer.Value.Task)
 	for i := range kept {
-		out = append(out, q.candidate(&kept[i], name))
+		c := q.candidate(&kept[i], name)
+		if example := q.attempts[0].example(kept[i].Steps); m.config.Examples && q.attempts[0].success && example != "" && !lent(example) {
+			c.Metadata[metaExample] = example
+		}
+		out = append(out, c)
 		cited = append(cited, kept[i].Steps...)
 	}
 	return out, cited, nil
@@ -259,6 +263,26 @@ func (a *attempt) shows(steps []int) (kind string, tools []string) {
 		}
 	}
 	return kind, tools
+}
+
+// maxExample is how many characters of a call, or of its result, an example shows.
+const maxExample = 160
+
+// example shows the calls of some steps, and their results, a line each.
+func (a *attempt) example(steps []int) string {
+	var lines []string
+	for _, s := range a.steps {
+		if !slices.Contains(steps, s.number) {
+			continue
+		}
+		for _, c := range callsOf(s.message) {
+			lines = append(lines, text.Line(c.Function.Name+" "+c.Function.Arguments, maxExample))
+		}
+		if s.message.Role == schema.Tool {
+			lines = append(lines, "→ "+text.Line(einox.Text(s.message), maxExample))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // ofEach asks for the lessons of each attempt.

@@ -17,8 +17,8 @@ import (
 // Rule says which memories are forgotten: the ones with enough uses to judge by that helped too
 // seldom.
 type Rule struct {
-	MinUses    int     // Memories with fewer uses stay; at least 0.
-	MaxUtility float64 // A memory leaves if at most this share of its uses helped, 0 to 1.
+	MinUses    int     // Memories with fewer uses and votes stay; at least 0.
+	MaxUtility float64 // A memory leaves if at most this share of them helped, 0 to 1.
 }
 
 // DefaultRule is the rule of ReMe's paper: five uses, helpful in at most half of them.
@@ -36,8 +36,14 @@ func (r Rule) validate() error {
 
 // forgets reports whether the rule forgets a memory with these counts. An unused memory always
 // stays.
-func (r Rule) forgets(freq, utility float64) bool {
-	return freq > 0 && freq >= float64(r.MinUses) && utility/freq <= r.MaxUtility
+func (r Rule) forgets(uses, helped float64) bool {
+	return uses > 0 && uses >= float64(r.MinUses) && helped/uses <= r.MaxUtility
+}
+
+// tried returns how often a memory was used or voted on, and how often it helped or was agreed with.
+func tried(m *backends.Memory) (uses, helped float64) {
+	agreed := keeper.Number(m, keeper.MetaCorroborated)
+	return keeper.Number(m, keeper.MetaFreq) + agreed + keeper.Number(m, keeper.MetaRefuted), keeper.Number(m, keeper.MetaUtility) + agreed
 }
 
 // ForgetRequest asks to delete memories of little use.
@@ -86,7 +92,7 @@ func (m *Memory) forget(ctx context.Context, s backends.Scope, p backends.Partit
 		return fmt.Errorf("task: %w", err)
 	}
 	due := slices.DeleteFunc(slices.Clone(all), func(mem *backends.Memory) bool {
-		return mem.Kind != backends.KindTask || !mem.Active() || !rule.forgets(keeper.Number(mem, keeper.MetaFreq), keeper.Number(mem, keeper.MetaUtility))
+		return mem.Kind != backends.KindTask || !mem.Active() || !rule.forgets(tried(mem))
 	})
 	for _, mem := range due {
 		if err := m.keeper.Allow(ctx, backends.OpDelete, s, p, mem); err != nil {

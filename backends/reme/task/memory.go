@@ -23,13 +23,14 @@ const (
 	metaSource     = "source"
 	metaOutcome    = "outcome"
 	metaHeldBack   = "held_back"
+	metaExample    = "example"
 )
 
 // counts are the gains of a memory by being used and learnt again.
 var counts = []string{keeper.MetaFreq, keeper.MetaUtility, keeper.MetaCorroborated}
 
 // reserved are the keys that callers cannot set.
-var reserved = append([]string{metaTags, metaConfidence, metaStepType, metaToolsUsed, metaTaskQuery, metaTaskID, metaSource, metaOutcome, metaHeldBack}, counts...)
+var reserved = append([]string{metaTags, metaConfidence, metaStepType, metaToolsUsed, metaTaskQuery, metaTaskID, metaSource, metaOutcome, metaHeldBack, metaExample}, counts...)
 
 // memory returns a candidate in the form for the store: redacted, still to get its id and times.
 func (s *summary) memory(c *backends.Memory) backends.Memory {

@@ -22,6 +22,7 @@ type prompts struct {
 	Memory    string // the heading of one memory, followed by its number
 	WhenToUse string // before the situation of a memory
 	Content   string // before its experience
+	Example   string // before the steps that show it
 	Learnt    string // above what earlier attempts at the same task taught
 }
 
@@ -58,6 +59,7 @@ When in doubt, distinct. Decide every pair.`,
 		Memory:    `Memory`,
 		WhenToUse: `When to use: `,
 		Content:   `Experience: `,
+		Example:   `Example: `,
 		Learnt:    `What the earlier attempts at this very task taught:`,
 	},
 	backends.Chinese: {
@@ -78,6 +80,7 @@ score：全部符合的为 0.8 以上，有一定用处的约 0.5，空话在 0.
 		Memory:    `记忆`,
 		WhenToUse: `适用情境：`,
 		Content:   `经验：`,
+		Example:   `例：`,
 		Learnt:    `之前对同一任务的尝试得到的教训：`,
 	},
 }

@@ -434,3 +434,47 @@ func TestRetryInChinese(t *testing.T) {
 	assert.Contains(t, answers[1], "之前对同一任务的尝试得到的教训")
 	assert.Equal(t, []string{"先按两次铃"}, w.active(), "success and failure taught the same words")
 }
+
+// A lesson that others agree with stays although it helped seldom, and one that they disagree with
+// goes although it was used seldom.
+func TestVotesCountAsUses(t *testing.T) {
+	for name, c := range map[string]struct {
+		freq, utility, agreed, refuted float64
+		goes                           bool
+	}{
+		"no votes": {5, 2, 0, 0, true}, "one agrees": {5, 2, 1, 0, true}, "two agree": {5, 2, 2, 0, false},
+		"too few": {4, 3, 0, 0, false}, "two disagree": {4, 3, 0, 2, true}, "votes alone": {0, 0, 0, 5, true}, "agreed with alone": {0, 0, 5, 0, false},
+	} {
+		w := open(t)
+		m := w.summarize(login).Memories[0]
+		m.Metadata[keeper.MetaFreq], m.Metadata[keeper.MetaUtility] = c.freq, c.utility
+		m.Metadata[keeper.MetaCorroborated], m.Metadata[keeper.MetaRefuted] = c.agreed, c.refuted
+		w.put(m)
+		gone, err := w.Forget(ctx, &ForgetRequest{Scope: shop, DryRun: true})
+		require.NoError(t, err)
+		assert.Equal(t, c.goes, len(gone.Deleted) == 1, name)
+	}
+}
+
+// The calls that a lesson from a success cites are kept and shown, where the program wants them.
+func TestTheBestAttemptIsAnExample(t *testing.T) {
+	lesson := func(teach bool) *world {
+		w := open(t, func(s *setup) { s.Examples = teach })
+		for _, step := range []string{"Success", "Failure", "Comparative"} {
+			w.says[step] = says(`{"experiences":[{"when_to_use":"at a door, ` + step + `","experience":"Search first: ` + step + `","steps":[2,3]}]}`)
+		}
+		w.learn(SummaryRequest{Trajectories: []Trajectory{doing("door", 1, "key"), doing("door", 0, "push sk-abcdefghijklmnopqrstuvwx")}})
+		return w
+	}
+	const example = "search {\"q\":\"x\"}\n→ found by key"
+	w := lesson(true)
+	for _, m := range w.held() {
+		if m.Metadata[metaSource] == "failure" {
+			assert.NotContains(t, m.Metadata, metaExample)
+			continue
+		}
+		assert.Equal(t, example, m.Metadata[metaExample], "of the better attempt, in %v", m.Metadata[metaSource])
+	}
+	assert.Contains(t, w.retrieve(RetrieveRequest{Query: "at a door"}).Answer, "\n  Example: search {\"q\":\"x\"}\n  → found by key")
+	assert.NotContains(t, lesson(false).retrieve(RetrieveRequest{Query: "at a door"}).Answer, "Example")
+}

@@ -160,6 +160,9 @@ func (p *prompts) numbered(hits []backends.Hit) string {
 	parts := make([]string, len(hits))
 	for i := range hits {
 		parts[i] = p.one(i+1, hits[i].WhenToUse, hits[i].Text)
+		if example, _ := hits[i].Metadata[metaExample].(string); example != "" {
+			parts[i] += "\n  " + p.Example + text.Indent(example, "  ")
+		}
 	}
 	return strings.Join(parts, "\n\n")
 }
