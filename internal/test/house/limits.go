@@ -15,14 +15,14 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 52277, 36_000},
-	{"lines linked by middleware", 13937, 14_500},
-	{"lines linked by the README's program", 27316, 21_500},
+	{"product lines", 52313, 36_000},
+	{"lines linked by middleware", 13941, 14_500},
+	{"lines linked by the README's program", 27320, 21_500},
 	{"public packages", 29, 25},
 	{"exported names", 893, 620},
 	{"public packages of nested modules", 8, 8},
 	{"exported names of nested modules", 129, 106},
-	{"settings", 320, 200},
+	{"settings", 321, 200},
 	{"configs", 34, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
