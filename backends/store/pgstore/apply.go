@@ -35,7 +35,7 @@ func (t *tx) apply(b *store.Batch) (*store.Applied, error) {
 	list(t, &memories, pgx.RowTo[string], `SELECT memory FROM @records WHERE part = $1 AND id = ANY($2)`, t.part.PK, bytesOf(plan.Touched(b)))
 	list(t, &known, rowTo[batch], `SELECT version, results FROM @batches WHERE part = $1 AND key = $2`, t.part.PK, []byte(b.Key))
 	var row *session
-	err := error(nil)
+	var err error
 	if b.Session != nil {
 		row, err = t.session(b.Session.Session)
 	} else {
@@ -163,7 +163,7 @@ func (r *rows) send() {
 	if len(r.ids) > 0 {
 		r.exec(r.query, append([]any{r.part.PK, r.ids, r.versions, r.texts, r.data}, r.more...)...)
 	}
-	*r = *r.tx.rows(r.query, r.more...)
+	*r = *r.rows(r.query, r.more...)
 }
 
 // The statements that write many rows, with the columns id, version, text and data.

@@ -16,20 +16,26 @@ import (
 
 // record is a row of the table records.
 type record struct {
-	Memory string
-	Vector []byte
+	memory string
+	vector []byte
+}
+
+// rowToRecord does without reflection, since a load reads many.
+func rowToRecord(row pgx.CollectableRow) (r record, err error) {
+	err = row.Scan(&r.memory, &r.vector)
+	return r, err
 }
 
 // records returns the records that a query selects. It is the last statement of a transaction.
 func (t *tx) records(from string, args ...any) ([]store.Record, error) {
-	found, err := last(t, rowTo[record], `SELECT memory, vector FROM `+from, args...)
+	found, err := last(t, rowToRecord, `SELECT memory, vector FROM `+from, args...)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]store.Record, len(found))
 	return out, plan.Each(len(out), func(i int) error {
-		out[i].Vector = found[i].Vector
-		return plan.Decode("record", found[i].Memory, &out[i].Memory)
+		out[i].Vector = found[i].vector
+		return plan.Decode("record", found[i].memory, &out[i].Memory)
 	})
 }
 

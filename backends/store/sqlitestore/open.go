@@ -41,8 +41,8 @@ func Open(ctx context.Context, path string, cfg *Config) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	if err := s.cfg.validate(); err != nil {
-		return err
+	if s.cfg.BusyTimeout < 0 {
+		return fmt.Errorf("busy timeout %v: %w: negative", s.cfg.BusyTimeout, backends.ErrInvalid)
 	}
 	dsn, err := s.dataSource()
 	if err != nil {

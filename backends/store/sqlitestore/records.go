@@ -43,8 +43,7 @@ func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
 			return replayed, err
 		}
 	}
-	read := func(id string) (*store.Record, error) { return a.record(a.ctx, a.part.pk, id) }
-	todo, err := plan.Batch(b, &plan.Input{Now: a.now, Next: a.part.version + 1, Embedding: a.part.embedding(), Record: read})
+	todo, err := plan.Batch(b, &plan.Input{Now: a.now, Next: a.part.version + 1, Embedding: a.part.embedding(), Record: a.record})
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +61,15 @@ func (a *applier) apply(b *store.Batch) (*store.Applied, error) {
 		err = a.remember(b.Key, out)
 	}
 	return out, err
+}
+
+// record reads one record, nil if it is missing.
+func (a *applier) record(id string) (*store.Record, error) {
+	found, err := a.records(a.ctx, `part = ? AND id = ?`, a.part.pk, id)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
 }
 
 // do runs a statement, unless an earlier one failed. The first error stays in err.
@@ -158,28 +166,14 @@ func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([
 	doing := fmt.Sprintf("get %d records of %s", len(ids), p)
 	return call(ctx, s, s.read, doing, p, "", func(c *conn, part partition) (out []store.Record, err error) {
 		for _, id := range ids {
-			r, err := c.record(ctx, part.pk, id)
+			found, err := c.records(ctx, `part = ? AND id = ?`, part.pk, id)
 			if err != nil {
 				return nil, err
 			}
-			if r != nil {
-				out = append(out, *r)
-			}
+			out = append(out, found...)
 		}
 		return out, nil
 	})
-}
-
-// record reads one record, nil if it is missing.
-func (c *conn) record(ctx context.Context, part int64, id string) (*store.Record, error) {
-	found, err := c.records(ctx, `part = ? AND id = ?`, part, id)
-	if err != nil {
-		return nil, fmt.Errorf("record %q: %w", id, err)
-	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return &found[0], nil
 }
 
 // records reads records. JSON takes most of the time of many, so the rows are read first

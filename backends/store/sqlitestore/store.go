@@ -53,13 +53,6 @@ func (c *Config) withDefaults() Config {
 	return out
 }
 
-func (c *Config) validate() error {
-	if c.BusyTimeout < 0 {
-		return fmt.Errorf("busy timeout %v: %w: negative", c.BusyTimeout, backends.ErrInvalid)
-	}
-	return nil
-}
-
 var (
 	_ store.Store     = (*Store)(nil)
 	_ store.Reclaimer = (*Store)(nil)
