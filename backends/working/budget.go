@@ -23,10 +23,10 @@ import (
 // budget of its own, searches, and Add by a program. [Memory.RetryFailures] counts and is not held
 // back.
 type Budget struct {
-	Calls  int // of models. 0: any number
-	Tokens int // of prompts and answers, as models report them, else as estimated. 0: any number
+	Calls  int `json:"calls"`  // of models. 0: any number
+	Tokens int `json:"tokens"` // of prompts and answers, as models report them, else as estimated. 0: any number
 	// Location is where days begin. Optional. Defaults to UTC; the middleware passes its own.
-	Location *time.Location
+	Location *time.Location `json:"-"`
 }
 
 // account is the cost of learning for a partition on a day. It is a blob in the partition, of a

@@ -60,13 +60,8 @@ type (
 		Queued int     `json:"queued"`      // turns that this process is still to log
 	}
 	usageResponse struct {
-		Days   []Day   `json:"days"`             // the newest first, beginning with today
-		Budget *budget `json:"budget,omitempty"` // of learning; nil: there is none
-	}
-	// budget is what learning may cost a day and person; 0 is any number.
-	budget struct {
-		Calls  int `json:"calls"`
-		Tokens int `json:"tokens"`
+		Days   []Day           `json:"days"`             // the newest first, beginning with today
+		Budget *working.Budget `json:"budget,omitempty"` // of learning; nil: there is none
 	}
 	scopeRequest struct {
 		Scope backends.Scope `json:"scope,omitzero"`
@@ -124,7 +119,7 @@ func (c *call) usage(_ *struct{}) (out usageResponse, err error) {
 	}
 	if log := c.Working(); log != nil {
 		if b := log.Budget(); b.Calls > 0 || b.Tokens > 0 {
-			out.Budget = &budget{b.Calls, b.Tokens}
+			out.Budget = &b
 		}
 	}
 	out.Days, err = c.cfg.Usage.Days(c)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -52,15 +53,12 @@ type Day struct {
 	NoteTokens        int64  `json:"note_tokens"`
 }
 
-// fields are the counts, in one order.
-func (d *Day) fields() []*int64 {
-	return []*int64{&d.ModelCalls, &d.FailedCalls, &d.PromptTokens, &d.CompletionTokens, &d.EmbeddingRequests, &d.EmbeddingTokens,
-		&d.Searches, &d.ByWords, &d.InPart, &d.Notes, &d.NoteTokens}
-}
-
-func (d *Day) add(more *Day) {
-	for i, n := range more.fields() {
-		*d.fields()[i] += *n
+func (d *Day) add(more Day) {
+	to, from := reflect.ValueOf(d).Elem(), reflect.ValueOf(more)
+	for i := range to.NumField() {
+		if n := to.Field(i); n.CanInt() {
+			n.SetInt(n.Int() + from.Field(i).Int())
+		}
 	}
 }
 
@@ -103,7 +101,6 @@ type Usage struct {
 	life  *work.Service
 
 	writing sync.Mutex // held while counts are written, so that none is overwritten by an earlier one
-	pruned  string     // the day on which old counts were last removed
 	mu      sync.Mutex
 	days    map[string]*Day // by this process
 	unsaved map[string]bool // days whose counts changed since the last write
@@ -137,7 +134,7 @@ func (u *Usage) count(ctx context.Context, e Event, add Day) {
 	if u.days[day] == nil {
 		u.days[day] = &Day{Day: day}
 	}
-	u.days[day].add(&add)
+	u.days[day].add(add)
 	u.unsaved[day] = true
 	u.mu.Unlock()
 	if u.cfg.Observe != nil {
@@ -167,17 +164,12 @@ type measured struct {
 // Handler counts the calls that memory makes, and those of a program to its backend. An agent's own
 // calls of models are left out.
 func (u *Usage) Handler() callbacks.Handler {
-	return callbacks.NewHandlerBuilder().OnStartFn(u.start).OnEndFn(u.end).
+	return callbacks.NewHandlerBuilder().OnStartFn(u.start).
+		OnEndFn(func(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
+			return u.end(ctx, info, out, nil)
+		}).
 		OnErrorFn(func(ctx context.Context, info *callbacks.RunInfo, err error) context.Context {
-			m, _ := ctx.Value(usageKey{u}).(measured)
-			e := Event{Model: m.model, Err: err}
-			switch operation(info) {
-			case "chat":
-				u.called(ctx, info, e, Day{ModelCalls: 1, FailedCalls: 1})
-			case "embeddings":
-				u.called(ctx, info, e, Day{EmbeddingRequests: 1, FailedCalls: 1})
-			}
-			return ctx
+			return u.end(ctx, info, nil, err)
 		}).Build()
 }
 
@@ -212,40 +204,41 @@ func (u *Usage) start(ctx context.Context, info *callbacks.RunInfo, in callbacks
 	return context.WithValue(ctx, usageKey{u}, m)
 }
 
-func (u *Usage) end(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
+// end counts a call that ended with an output or an error. A search that failed is left out.
+func (u *Usage) end(ctx context.Context, info *callbacks.RunInfo, out callbacks.CallbackOutput, err error) context.Context {
 	m, _ := ctx.Value(usageKey{u}).(measured)
-	e := Event{Model: m.model}
-	switch operation(info) {
+	e, add := Event{Operation: operation(info), Model: m.model, Err: err}, Day{}
+	if err != nil {
+		add.FailedCalls = 1
+	}
+	switch e.Operation {
 	case "chat":
 		if c := model.ConvCallbackOutput(out); c != nil && c.TokenUsage != nil {
 			e.Input, e.Output = c.TokenUsage.PromptTokens, c.TokenUsage.CompletionTokens
 		}
-		u.called(ctx, info, e, Day{ModelCalls: 1, PromptTokens: int64(e.Input), CompletionTokens: int64(e.Output)})
+		add.ModelCalls, add.PromptTokens, add.CompletionTokens = 1, int64(e.Input), int64(e.Output)
 	case "embeddings":
 		if c := embedding.ConvCallbackOutput(out); c != nil && c.TokenUsage != nil {
 			e.Input = c.TokenUsage.PromptTokens
 		}
-		u.called(ctx, info, e, Day{EmbeddingRequests: 1, EmbeddingTokens: int64(e.Input)})
+		add.EmbeddingRequests, add.EmbeddingTokens = 1, int64(e.Input)
 	case "search":
-		if c, ok := out.(*backends.CallbackOutput); ok && c.Search != nil && !m.inside {
-			day := Day{Searches: 1}
-			switch {
-			case errors.Is(c.Search.Degraded, fault.ErrByWords):
-				day.ByWords, e.Degraded = 1, "by_words"
-			case c.Search.Degraded != nil:
-				day.InPart, e.Degraded = 1, "in_part"
-			}
-			u.called(ctx, info, e, day)
+		c, ok := out.(*backends.CallbackOutput)
+		if !ok || c.Search == nil || m.inside {
+			return ctx
 		}
+		add.Searches = 1
+		if errors.Is(c.Search.Degraded, fault.ErrByWords) {
+			add.ByWords, e.Degraded = 1, "by_words"
+		} else if c.Search.Degraded != nil {
+			add.InPart, e.Degraded = 1, "in_part"
+		}
+	default:
+		return ctx
 	}
-	return ctx
-}
-
-// called counts a call that ended.
-func (u *Usage) called(ctx context.Context, info *callbacks.RunInfo, e Event, add Day) {
-	m, _ := ctx.Value(usageKey{u}).(measured)
-	e.Operation, e.Provider, e.Took = operation(info), strings.ToLower(info.Type), u.cfg.Clock().Sub(m.began)
+	e.Provider, e.Took = strings.ToLower(info.Type), u.cfg.Clock().Sub(m.began)
 	u.count(ctx, e, add)
+	return ctx
 }
 
 // save writes the counts that changed. They are absolute, so a repeat is harmless.
@@ -272,15 +265,11 @@ func (u *Usage) save(ctx context.Context) error {
 		}
 		u.mu.Unlock()
 	}
-	if today := u.today(); len(counts) > 0 && u.pruned != today {
-		u.pruned = today
-		return u.each(ctx, nil)
-	}
 	return nil
 }
 
 // Days returns the counts of today and of the days before on which there was something to count,
-// the newest first.
+// the newest first. It removes the ones of more than 31 days ago.
 func (u *Usage) Days(ctx context.Context) ([]Day, error) {
 	today := u.today()
 	all := map[string]*Day{today: {Day: today}}
@@ -288,7 +277,7 @@ func (u *Usage) Days(ctx context.Context) ([]Day, error) {
 		if all[n.Day] == nil {
 			all[n.Day] = &Day{Day: n.Day}
 		}
-		all[n.Day].add(n)
+		all[n.Day].add(*n)
 	}
 	err := u.save(ctx)
 	if u.cfg.Store == nil {
@@ -307,19 +296,19 @@ func (u *Usage) Days(ctx context.Context) ([]Day, error) {
 	return out, err
 }
 
-// each reads the counts of all processes. Without do it removes the ones that are too old.
+// each reads the counts of all processes.
 func (u *Usage) each(ctx context.Context, do func(*Day)) error {
 	oldest := u.cfg.Clock().In(u.cfg.Location).AddDate(0, 0, 1-usageDays).Format(time.DateOnly)
 	return store.Each(func(page store.Page) (*store.BlobPage, error) {
 		return u.cfg.Store.ListBlobs(ctx, usagePartition, "", "", page)
 	}, func(b store.BlobInfo) error {
-		if do == nil {
-			if b.Name < oldest {
-				return u.cfg.Store.PutBlob(ctx, usagePartition, "", b.Name, nil)
-			}
-			return nil
+		if b.Name < oldest {
+			return u.cfg.Store.PutBlob(ctx, usagePartition, "", b.Name, nil)
 		}
 		data, err := u.cfg.Store.GetBlob(ctx, usagePartition, "", b.Name)
+		if errors.Is(err, backends.ErrNotFound) { // another process removed it
+			return nil
+		}
 		var n Day
 		if err == nil {
 			err = json.Unmarshal(data, &n)
@@ -327,9 +316,7 @@ func (u *Usage) each(ctx context.Context, do func(*Day)) error {
 		if err != nil {
 			return fmt.Errorf("the counts of %s: %w", b.Name, err)
 		}
-		if n.Day >= oldest {
-			do(&n)
-		}
+		do(&n)
 		return nil
 	})
 }
