@@ -92,13 +92,14 @@ func TestDaysBeginWhereTheBudgetSays(t *testing.T) {
 	shanghai, err := time.LoadLocation("Asia/Shanghai")
 	require.NoError(t, err)
 	e := newEnv(t, costs(working.Budget{Calls: 1, Location: shanghai}))
-	e.append(said("a", ann), said("b", ann))
+	e.append(said("a", ann), said("b", ann), said("c", ann))
 	e.consolidate(ann)
 	require.Equal(t, time.Date(2026, 3, 7, 16, 0, 0, 0, time.UTC), e.session(ann).Retry.After.UTC())
 	e.clock.Advance(4*time.Hour - 1)
 	require.Empty(t, e.consolidate(ann).Items)
 	e.clock.Advance(1)
-	require.NotEmpty(t, e.consolidate(ann).Items)
+	require.Len(t, e.consolidate(ann).Items, 2, "of one turn")
+	require.Equal(t, time.Date(2026, 3, 8, 16, 0, 0, 0, time.UTC), e.session(ann).Retry.After.UTC())
 }
 
 // A session that would end before the next day lives on, as long as a process looks at it.
@@ -131,8 +132,13 @@ func TestAFailureSurvivesTheWait(t *testing.T) {
 	require.True(t, waits.OverBudget)
 	failed.After, failed.OverBudget = waits.After, true
 	require.Equal(t, failed, waits)
-	e.back.before = charge
 	e.clock.Set(waits.After)
+	_, err = e.mem.Consolidate(t.Context(), ann)
+	require.ErrorIs(t, err, backends.ErrUnavailable)
+	require.False(t, e.session(ann).Retry.OverBudget, "it waits for its pause now")
+	require.Zero(t, e.health().OverBudget)
+	e.clock.Advance(24 * time.Hour)
+	e.back.before = charge
 	e.consolidate(ann)
 	require.Equal(t, [][]string{{"a-0", "a-1"}}, e.back.stored())
 	require.Zero(t, e.session(ann).Retry)

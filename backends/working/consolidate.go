@@ -128,13 +128,13 @@ func (r *run) learn(ctx context.Context, total *backends.AddResponse) (time.Dura
 		if err == nil && b != nil {
 			over, err = r.m.charge(ctx, r.key.Partition, 0, 0)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return 0, errors.Join(givenUp, r.abandon(ctx, err))
-		}
-		if over > 0 {
-			return over, errors.Join(givenUp, r.postpone(ctx, b, over))
-		}
-		if b == nil { // it also clears the state of the tries
+		case over > 0:
+			err = r.postpone(ctx, b, over)
+			return r.m.pausing(r.s), errors.Join(givenUp, err)
+		case b == nil: // it also clears the state of the tries
 			return wait, errors.Join(givenUp, r.release(ctx, store.SessionUpdate{Retry: &store.Retry{}}))
 		}
 		resp, err := r.try(ctx, b)
