@@ -111,6 +111,8 @@ func TestCountsOutliveTheirProcesses(t *testing.T) {
 		require.NoError(t, other.Close(t.Context()))
 		chats(t, other, work.Asker, nil) // it is closed
 		require.EqualValues(t, 2, daysOf(t, one)[0].ModelCalls)
+		require.Empty(t, one.unsaved, "a count is written once")
+		require.Empty(t, other.unsaved)
 
 		clock.Advance(4 * time.Hour) // the next day, there
 		chats(t, one, work.Asker, nil)
