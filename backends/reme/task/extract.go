@@ -4,6 +4,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -246,23 +247,20 @@ func (a *attempt) shows(steps []int) (kind string, tools []string) {
 		if !slices.Contains(steps, s.number) {
 			continue
 		}
-		calls := callsOf(s.message)
+		names := []string{s.tool}
+		for _, c := range callsOf(s.message) {
+			names = append(names, c.Function.Name)
+		}
 		switch {
-		case kind != "":
 		case s.message.Role == schema.Tool:
-			kind = "observation"
-		case len(calls) > 0:
-			kind = "action"
-		default:
-			kind = "reasoning"
+			kind = cmp.Or(kind, "observation")
+		case len(names) > 1:
+			kind = cmp.Or(kind, "action")
 		}
-		for _, name := range append([]string{s.tool}, namesIn(calls)...) {
-			if name != "" && !slices.Contains(tools, name) {
-				tools = append(tools, name)
-			}
-		}
+		kind, tools = cmp.Or(kind, "reasoning"), append(tools, names...)
 	}
-	return kind, tools
+	slices.Sort(tools)
+	return kind, slices.DeleteFunc(slices.Compact(tools), func(name string) bool { return name == "" })
 }
 
 // maxExample is how many characters of a call, or of its result, an example shows.

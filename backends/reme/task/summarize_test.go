@@ -376,8 +376,8 @@ func TestWhatASummaryCosts(t *testing.T) {
 		ts = append(ts, tr)
 	}
 	for how, c := range map[string]struct{ calls, tokens, again int }{ // how soon the others stop is up to the scheduler
-		"all is well": {49, 108_000, 0}, "the embedder is down": {0, 0, 0},
-		"the model fails": {24, 62_000, 24}, "the model answers garbage": {32, 84_000, 32}, "the judge answers garbage": {40, 84_000, 40},
+		"all is well": {30, 90_000, 0}, "the embedder is down": {0, 0, 0},
+		"the model fails": {24, 62_000, 24}, "the model answers garbage": {32, 84_000, 32}, "the judge answers garbage": {32, 92_000, 8},
 	} {
 		e := &testkit.Embedder{Dim: 64}
 		w := open(t, embedded(e))

@@ -160,14 +160,6 @@ func callsOf(m *schema.Message) []schema.ToolCall {
 	return m.ToolCalls
 }
 
-func namesIn(calls []schema.ToolCall) []string {
-	var out []string
-	for _, c := range calls {
-		out = append(out, c.Function.Name)
-	}
-	return out
-}
-
 // pairsOf returns for each task the best and the worst of its attempts, if their scores differ. Of
 // equal scores the first counts.
 func pairsOf(attempts []*attempt) [][2]*attempt {
