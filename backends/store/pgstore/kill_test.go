@@ -90,7 +90,7 @@ type child struct {
 func startChild(t testing.TB, does, schema, url string, first int) *child {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %d", childEnv, does, schema, url, first))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s&application_name=child %d", childEnv, does, schema, url, first))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -158,6 +158,12 @@ func TestKills(t *testing.T) {
 		acknowledged += w.next
 	}
 	t.Logf("%d kills, %d of them of the server; %d writes acknowledged", kills, servers, acknowledged)
+	watcher := session(t, server.URL)
+	require.Eventually(t, func() bool { // the server may still carry out what a writer sent before its end
+		var left int
+		err := watcher.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'child'`).Scan(&left)
+		return err == nil && left == 0
+	}, time.Minute, 5*time.Millisecond)
 	checkLedger(t, s, writers)
 	found, err := s.Check(t.Context())
 	require.NoError(t, err)
