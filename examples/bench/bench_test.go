@@ -68,7 +68,7 @@ func TestRetrieval(t *testing.T) {
 	for _, row := range []string{"all signals, single-hop | 2 |", "none | 3 |", "session alone | 3 |", "without session | 3 |", "all signals, conv-1 | 3 |", "none, no names | 3 |"} {
 		require.Contains(t, printed, "\n| "+row)
 	}
-	require.Regexp(t, `\n\| 250 tokens \| 3 \| 66\.7 \| 0\.0–100\.0 \| \d+ \| \d`, printed, "what is found is in the note")
+	require.Regexp(t, `\n\| 250 tokens \| 3 \| 66\.7 \| 0\.0–100\.0 \| 66\.7 \| \d+ \| \d`, printed, "what is found is in the note")
 	require.Contains(t, printed, "\n| 1000 tokens, multi-hop, no names | 1 | 100.0 |")
 	for _, name := range []string{"recall.svg", "evidence.svg"} {
 		picture, err := os.ReadFile(filepath.Join(plots, name))
@@ -79,13 +79,31 @@ func TestRetrieval(t *testing.T) {
 	program(t, 1, "retrieval", "-data", path)
 }
 
-// A long answer is evidence only where a note shows the sentence that was asked for.
+// A turn that is shown in part is evidence only where the part has the answer.
 func TestANoteShowsEvidence(t *testing.T) {
-	q := trial.Question{Evidence: []string{"1", "2"}, Shows: "Okafor"}
-	hits := []backends.Hit{{Memory: backends.Memory{Origin: backends.Origin{Turn: "2"}}}}
-	require.InDelta(t, 0.5, shown(&hooks.Note{Text: "the Okafor method", Hits: hits}, &q), 1e-9)
-	require.Zero(t, shown(&hooks.Note{Text: "the method", Hits: hits}, &q))
-	require.Zero(t, shown(&hooks.Note{Text: "the Okafor method"}, &q))
+	words, err := recall.NewWords()
+	require.NoError(t, err)
+	hit := backends.Hit{Memory: backends.Memory{Text: "We sailed. It was in Iceland, by night.", Origin: backends.Origin{Turn: "2"}}}
+	for _, c := range []struct {
+		note, passage string
+		q             trial.Question
+		evidence      float64
+	}{
+		{"the Okafor method", "", trial.Question{Shows: "Okafor"}, 0.5},
+		{"the method", "", trial.Question{Shows: "Okafor"}, 0},
+		{"", "", trial.Question{Answer: "in May"}, 0.5},
+		{"", "… It was in Iceland, by night.", trial.Question{Answer: "Iceland, in May"}, 0.5},
+		{"", "We sailed. …", trial.Question{Answer: "Iceland, in May"}, 0},
+		{"", "We sailed. …", trial.Question{Answer: "They sailed by night."}, 0},
+		{"", "… It was in Iceland, by night.", trial.Question{Answer: "in May"}, 0},
+	} {
+		c.q.Evidence, hit.Passage = []string{"1", "2"}, c.passage
+		evidence, turns := shown(&hooks.Note{Text: c.note, Hits: []backends.Hit{hit}}, &c.q, words)
+		require.InDelta(t, c.evidence, evidence, 1e-9, c)
+		require.InDelta(t, 0.5, turns, 1e-9)
+		evidence, turns = shown(&hooks.Note{Text: c.note}, &c.q, words)
+		require.Zero(t, evidence+turns)
+	}
 }
 
 func TestNotes(t *testing.T) {

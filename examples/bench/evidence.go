@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/examples/internal/trial"
@@ -23,11 +24,20 @@ import (
 )
 
 // budgets are the tokens of the compared notes.
-var budgets = []int{250, 500, 1000, 2000}
+var budgets = []int{250, 400, 1000, 2000}
+
+// printEvidenceAlone is the second table of retrieval.
+func printEvidenceAlone(ctx context.Context, b *bench) error {
+	conversations, err := trial.Conversations(b.format, b.data)
+	if err != nil {
+		return err
+	}
+	return printEvidence(ctx, b, []arm{{"", conversations}})
+}
 
 // printEvidence counts what the notes of replies show of the evidence at equal budgets.
 func printEvidence(ctx context.Context, b *bench, arms []arm) error {
-	trial.Head(b.out, "note of at most", "queries", "evidence in the note %", "95 %", "tokens, mean", "bullets, mean")
+	trial.Head(b.out, "note of at most", "queries", "evidence in the note %", "95 %", "by turns alone %", "tokens, mean", "bullets, mean")
 	chart := trial.Chart{Title: "Evidence in the note on " + b.format, X: "tokens of the note", Y: "% of the evidence"}
 	for _, a := range arms {
 		err := remember(ctx, a.conversations, func(backend backends.Backend) error {
@@ -38,10 +48,10 @@ func printEvidence(ctx context.Context, b *bench, arms []arm) error {
 				}
 				row := func(name string, of trial.Scores) {
 					trial.Row(b.out, fmt.Sprint(budget, " tokens", name, a.name), len(of), fmt.Sprintf("%.1f", of.Mean(0)), of.Interval(0, "%.1f"),
-						fmt.Sprintf("%.0f", of.Mean(1)), fmt.Sprintf("%.1f", of.Mean(2)))
+						fmt.Sprintf("%.1f", of.Mean(4)), fmt.Sprintf("%.0f", of.Mean(1)), fmt.Sprintf("%.1f", of.Mean(2)))
 				}
 				row("", notes)
-				if budget == 1000 {
+				if budget == 400 || budget == 1000 {
 					notes.ByCategory(func(name string, of trial.Scores) { row(", "+name, of) })
 				}
 				chart.Add("default backend"+a.name, float64(budget), notes.Mean(0))
@@ -65,18 +75,37 @@ func (a *arm) questions() (out []asked) {
 	return out
 }
 
-// shown returns the share of the evidence that a note shows.
-func shown(n *hooks.Note, q *trial.Question) float64 {
-	if len(q.Evidence) == 0 {
-		return 0
-	}
-	seen := 0.0
+// shown returns the share of the evidence that a note shows, and the share of the turns that it has
+// of it, in part or whole.
+func shown(n *hooks.Note, q *trial.Question, words *recall.Words) (evidence, turns float64) {
 	for _, id := range q.Evidence {
-		if strings.Contains(n.Text, q.Shows) && slices.ContainsFunc(n.Hits, func(h backends.Hit) bool { return h.Origin.Turn == id }) {
-			seen++
+		at := slices.IndexFunc(n.Hits, func(h backends.Hit) bool { return h.Origin.Turn == id })
+		if at < 0 {
+			continue
+		}
+		turns++
+		if strings.Contains(n.Text, q.Shows) && (q.Shows != "" || says(&n.Hits[at], string(q.Answer), words)) {
+			evidence++
 		}
 	}
-	return seen / float64(len(q.Evidence))
+	all := float64(max(1, len(q.Evidence)))
+	return evidence / all, turns / all
+}
+
+// says reports whether the shown part of a turn has all words of the answer that the turn has. If
+// the turn has none of them, it counts only whole.
+func says(h *backends.Hit, answer string, words *recall.Words) bool {
+	if h.Passage == "" || h.Passage == h.Text {
+		return true
+	}
+	all, part, some := words.Of(h.Text), words.Of(h.Passage), false
+	for w := range words.Of(answer) {
+		if all[w] && !part[w] {
+			return false
+		}
+		some = some || all[w]
+	}
+	return some
 }
 
 // remember lets the default backend keep conversations word for word, each for a user of its own.
@@ -116,10 +145,14 @@ type asked struct {
 }
 
 // askAll has replies prepared as the program of an agent does. The columns are the percent of the
-// evidence in the note, its tokens, its bullets, and 100 if it has any evidence.
+// evidence in the note, its tokens, its bullets, 100 if it has any evidence, and the percent by turns.
 func askAll(ctx context.Context, cfg *middleware.Config, all []asked) (out trial.Scores, err error) {
 	var note hooks.Note
 	var failed error
+	words, err := recall.NewWords()
+	if err != nil {
+		return nil, err
+	}
 	cfg.SearchTimeout = -1
 	cfg.OnNote = func(_ context.Context, n hooks.Note) { note = n }
 	cfg.OnError = func(_ context.Context, _ string, err error) { failed = errors.Join(failed, err) }
@@ -135,8 +168,8 @@ func askAll(ctx context.Context, cfg *middleware.Config, all []asked) (out trial
 		if err := errors.Join(err, failed); err != nil {
 			return nil, err
 		}
-		share := shown(&note, &q.Question)
-		figures := []float64{100 * share, float64(compaction.Estimate(note.Text)), float64(strings.Count(note.Text, "\n- ")), 100 * math.Ceil(share)}
+		share, turns := shown(&note, &q.Question, words)
+		figures := []float64{100 * share, float64(compaction.Estimate(note.Text)), float64(strings.Count(note.Text, "\n- ")), 100 * math.Ceil(share), 100 * turns}
 		out = append(out, trial.Score{Conversation: q.user, Category: q.category, Columns: figures})
 	}
 	return out, nil

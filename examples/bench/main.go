@@ -69,6 +69,7 @@ var measurements = []struct {
 	print       func(context.Context, *bench) error
 }{
 	{"retrieval", "-data PATH [-format NAME] [-redis URL] [-plots FOLDER]: how much of what answers a question is found, and shown in a note", printRetrieval},
+	{"evidence", "-data PATH [-format NAME] [-plots FOLDER]: how much of what answers a question a note shows", printEvidenceAlone},
 	{"notes", "-data PATH [-format NAME]: for what a reply is shown a note, and whether the answer is in it", printNotes},
 	{"answers", "-data PATH [-format NAME] …: how many questions a model answers from what each memory knows; -help lists the flags", printAnswers},
 	{"reme", "[-reme URL] [-listen ADDRESS]: what learning from work costs, beside a server of ReMe 0.2", printReMe},
