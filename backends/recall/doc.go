@@ -83,8 +83,9 @@
 // assistant's own words, and an answer hands half of its score to its question. An answer of over
 // 400 characters takes part in no other exchange, because it repeats the question. Then comes the
 // session: BM25 over sessions as documents moves the hits of the
-// best session to the front. Memories that a search excludes spread no score. Parts.Signals says
-// how much each signal added.
+// best session to the front. Behind the tenth hit, what others say than the one whom the query
+// names stands at three times its rank, so that a list has room for all of the named one's words.
+// Memories that a search excludes spread no score. Parts.Signals says how much each signal added.
 //
 // At last come factors (factors.go), which raise or lower the value that a memory has by words and
 // all of the above. A message gains by content (many words, and rare ones), by words that hardly

@@ -88,7 +88,11 @@ func (r *Ranker) rank(ctx context.Context, p *partition, q *query) ([]found, err
 		return nil, err
 	}
 	pool = join(pool, others)
-	return pool[:min(len(pool), q.pool())], nil
+	pool = pool[:min(len(pool), q.pool())]
+	if r.signals.named {
+		othersLast(pool, x.namedIn(q))
+	}
+	return pool, nil
 }
 
 // answer returns so many hits of one question, best first.

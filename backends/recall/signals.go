@@ -4,6 +4,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -38,10 +39,10 @@ type (
 // ownSignals change what the words of a memory count by who says them and how. They read
 // BM25 scores.
 var ownSignals = []ownSignal{
-	{"speaker", 0.5, 0.5, (*ranking).saidByNamed, (*ranking).namesSpeaker}, // "What did Ann buy?": what Ann says counts more
-	{"asks", -0.15, -0.15, (*ranking).asksAtEnd, nil},                      // what ends in a question rather asks than tells
-	{"assistant", 0, -0.75, (*ranking).byAssistant, (*ranking).asksUser},   // long answers hold every word, and say little of the user
-	{datesName, 1, 1, (*ranking).ofTheTime, (*ranking).namesTime},          // "yesterday": what was said or happened then
+	{speakerName, 0.5, 0.5, (*ranking).saidByNamed, (*ranking).namesSpeaker}, // "What did Ann buy?": what Ann says counts more
+	{"asks", -0.15, -0.15, (*ranking).asksAtEnd, nil},                        // what ends in a question rather asks than tells
+	{"assistant", 0, -0.75, (*ranking).byAssistant, (*ranking).asksUser},     // long answers hold every word, and say little of the user
+	{datesName, 1, 1, (*ranking).ofTheTime, (*ranking).namesTime},            // "yesterday": what was said or happened then
 }
 
 // neighbourSignals give a memory a share of its surroundings: an answer needs its question to be
@@ -60,7 +61,7 @@ const (
 	longSessionSignal = 0.1
 )
 
-const sessionName = "session"
+const sessionName, speakerName = "session", "speaker"
 
 // signals holds the signals of a ranker.
 type signals struct {
@@ -70,11 +71,12 @@ type signals struct {
 	session    float64
 	dates      bool
 	stating    bool
+	named      bool
 }
 
 // newSignals returns all signals except the named ones.
 func newSignals(without []string) (*signals, error) {
-	s, known := &signals{session: sessionSignal, dates: !slices.Contains(without, datesName), stating: !slices.Contains(without, backends.SignalStates)}, Signals()
+	s, known := &signals{session: sessionSignal, dates: !slices.Contains(without, datesName), stating: !slices.Contains(without, backends.SignalStates), named: !slices.Contains(without, speakerName)}, Signals()
 	for _, name := range without {
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("recall: Config.Without: %q: %w: the signals are %s", name, backends.ErrInvalid, strings.Join(known, ", "))
@@ -266,6 +268,25 @@ func (f *ranking) namesSpeaker() bool { return f.speaker != "" }
 
 func (f *ranking) saidByNamed(slot int32) float64 {
 	return oneIf(f.x.docs[slot].memory.Origin.Speaker == f.speaker)
+}
+
+// Behind the first ranks of a long answer, what others say than the speaker whom the query names
+// stands at so many times its rank. A list of all that Ann read is in Ann's words.
+const firstRanks, othersRank = 10, 3
+
+// othersLast moves back what others say than one speaker; empty: none is named.
+func othersLast(pool []found, speaker string) {
+	if speaker == "" || len(pool) <= firstRanks {
+		return
+	}
+	ranks := map[*backends.Memory]int{}
+	for i := range pool {
+		ranks[pool[i].of] = i
+		if pool[i].Kind == backends.KindEpisode && pool[i].Origin.Speaker != speaker {
+			ranks[pool[i].of] *= othersRank
+		}
+	}
+	slices.SortStableFunc(pool[firstRanks:], func(a, b found) int { return cmp.Compare(ranks[a.of], ranks[b.of]) })
 }
 
 func (f *ranking) asksAtEnd(slot int32) float64 { return oneIf(f.x.glances[slot].asks == asksAtEnd) }

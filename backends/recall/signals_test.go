@@ -103,6 +103,32 @@ func TestThePersonNamedCountsMore(t *testing.T) {
 	require.Zero(t, both[0].Parts.Signals["speaker"], "two are named")
 }
 
+// The first ranks stay as they are; behind them stands what others say only after most of what the
+// named one says.
+func TestALongAnswerHasTheWordsOfTheOneNamedFirst(t *testing.T) {
+	s := newStore(1)
+	for i := range 20 {
+		for name, text := range map[string]string{"Caroline": "My race was fun.", "Melanie": "Caroline, you run a race."} {
+			apply(t, s, ann, said(fmt.Sprint(name, i), start.Add(time.Duration(i)*24*time.Hour), "", name, text)...)
+		}
+	}
+	asked := backends.SearchRequest{Query: "Which race did Caroline run?", TopK: 40}
+	order := func(without ...string) (byName string) {
+		for _, h := range search(t, newRanker(t, s, func(c *Config) { c.Without = without }), ann, asked) {
+			byName += h.Origin.Speaker[:1]
+		}
+		return byName
+	}
+	require.Equal(t, strings.Repeat("M", 20)+strings.Repeat("C", 20), order("speaker"))
+	got := order()
+	require.Equal(t, strings.Repeat("M", 10)+strings.Repeat("C", 10), got[:20])
+	require.Equal(t, 20, strings.Count(got, "M"), "nobody's words are left out")
+	asked.TopK = 10
+	require.Equal(t, got[:10], order())
+	asked.TopK, asked.Query = 40, "Which race did Caroline and Melanie run?"
+	require.Equal(t, order("speaker"), order(), "two are named")
+}
+
 // Where an assistant answers at length its words count a quarter, and the question that it answers
 // gets some of what they score; people who write to each other are all alike.
 func TestLongAnswersOfAnAssistant(t *testing.T) {
