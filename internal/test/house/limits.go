@@ -17,7 +17,7 @@ type Limit struct {
 var Limits = []Limit{
 	{"product lines", 52313, 36_000},
 	{"lines linked by middleware", 13941, 14_500},
-	{"lines linked by the README's program", 27320, 21_500},
+	{"lines linked by the README's program", 27328, 21_500},
 	{"public packages", 29, 25},
 	{"exported names", 893, 620},
 	{"public packages of nested modules", 8, 8},
