@@ -30,7 +30,7 @@ import (
 // printReMe lets einomem, and a server of ReMe 0.2 if there is one, learn from the same made-up work
 // with the same scripted model, and prints the calls and the tokens of its prompts.
 func printReMe(ctx context.Context, b *bench) error {
-	listener, err := net.Listen("tcp", b.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", b.listen)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func printReMe(ctx context.Context, b *bench) error {
 	fmt.Fprintf(b.out, "the scripted model: %s\n\n", url)
 	trial.Head(b.out, "work", "ReMe: calls", "prompt tokens", "einomem: calls", "prompt tokens", "of ReMe's")
 	for _, w := range works() {
-		theirs, ours := [2]int{}, [2]int{}
+		var theirs [2]int
 		if b.reme != "" {
 			model.reset()
 			if err := w.atReMe(ctx, b.reme, model); err != nil {
@@ -54,7 +54,7 @@ func printReMe(ctx context.Context, b *bench) error {
 		if err := w.atEinomem(ctx, url); err != nil {
 			return fmt.Errorf("%s: einomem: %w", w.name, err)
 		}
-		ours = model.spent()
+		ours := model.spent()
 		share := "-"
 		if theirs[1] > 0 {
 			share = fmt.Sprintf("%.2f ×", float64(ours[1])/float64(theirs[1]))

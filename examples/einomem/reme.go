@@ -23,8 +23,8 @@ type reMeStart struct {
 	env                map[string]string // variables to set, by their names
 }
 
-// startLine takes in ReMe's arguments, and its FLOW_ variables where OpenAI's are unset. What has no
-// meaning here is an error that names the way out.
+// startLine takes in ReMe's arguments, and its FLOW_ variables where OpenAI's are unset. An argument
+// without a meaning here is an error that names the way out.
 func (c *settings) startLine(command string, args []string) error {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {

@@ -46,7 +46,7 @@ func TestReMesStartLine(t *testing.T) {
 	require.NoError(t, c.startLine("mcp", []string{"backend=mcp", "mcp.transport=stdio"}))
 }
 
-// What means nothing here names the way out, and is a wrong command line.
+// Settings without a meaning here are a wrong command line, whose error names the way out.
 func TestReMesSettingsWithoutAMeaning(t *testing.T) {
 	for line, why := range map[string]string{
 		"vector_store.default.backend=elasticsearch":                 "redis://host:6379",
