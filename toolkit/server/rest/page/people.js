@@ -72,7 +72,8 @@ export function side(root, context) {
   const field = h('input', { id: 'find', type: 'search', oninput, ...label, autocomplete: 'off' });
   const kind = choice(t('kind'), kinds.map((k) => [k, t(k)]), 'user');
   const id = h('input', { id: 'open-id', 'aria-label': t('id'), placeholder: t('id'), required: true, autocomplete: 'off' });
-  const space = h('input', { id: 'open-namespace', value: context.namespace, required: true, onchange: () => into(space.value) });
+  const space = h('input', { id: 'open-namespace', 'aria-label': t('namespace'), value: context.namespace, required: true });
+  space.onchange = () => into(space.value);
   const onsubmit = (event) => {
     event.preventDefault();
     location.hash = hrefOf({ kind: kind.value, namespace: context.namespace, id: id.value.trim() });
@@ -80,7 +81,8 @@ export function side(root, context) {
   put(root, me.features.includes('sessions') && field, people,
     opensServer(me) && [h('h2', t('server')), h('ol.rows', ['health', 'retention'].map((s) =>
       h('li', h('a', { href: placeOf(s) }, t(s)))))],
-    h('form', { onsubmit }, h('h2', t('openById')), kind, id, h('label', t('namespace'), space), h('button', t('open'))));
+    h('form', { onsubmit }, h('h2', t('openById')), kind, id,
+      h('details', { open: context.namespace !== 'default' }, h('summary', t('namespace')), space), h('button', t('open'))));
   list(people, context).catch((error) => put(people, h('p.wrong', error.message)));
 }
 
