@@ -215,7 +215,13 @@ func (s *service) toolkits(scope backends.Scope, chat model.BaseChatModel) (err 
 		AllowForget: s.cfg.AllowForget, OnError: onError}); err != nil {
 		return err
 	}
-	s.rest, err = rest.New(&rest.Config{Memory: s.mem, Guard: s.guard, Store: s.store, Notes: s.notes, Usage: s.usage, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,
+	var tidies *reflection.Reflector // nil: the one of the background
+	if s.cfg.Reflection == nil {
+		if tidies, err = reflection.New(&reflection.Config{Backend: s.mem.Backend(), Model: chat}); err != nil {
+			return err
+		}
+	}
+	s.rest, err = rest.New(&rest.Config{Reflector: tidies, Memory: s.mem, Guard: s.guard, Store: s.store, Notes: s.notes, Usage: s.usage, Flows: reMe, AlwaysOK: s.cfg.AlwaysOK,
 		MaxBody: s.cfg.Limits.Body, Timeout: s.cfg.Limits.Timeout, Log: s.log})
 	if err == nil {
 		s.closers = append(s.closers, s.rest.Close)

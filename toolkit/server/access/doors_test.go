@@ -29,6 +29,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/profile"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
@@ -234,7 +235,9 @@ func newWorld(t *testing.T, dir string) *world {
 	require.NoError(t, err)
 	w.files, err = files.New(&files.Config{Records: w.db, Blocks: w.mem.Window().(*window.Window).Core()})
 	require.NoError(t, err)
-	api, err := rest.New(&rest.Config{Memory: w.mem, Store: w.db, Guard: guard, Notes: notes, Flows: reMe, Profile: person, Log: quiet})
+	tidy, err := reflection.New(&reflection.Config{Backend: w.mem.Backend()})
+	require.NoError(t, err)
+	api, err := rest.New(&rest.Config{Reflector: tidy, Memory: w.mem, Store: w.db, Guard: guard, Notes: notes, Flows: reMe, Profile: person, Log: quiet})
 	require.NoError(t, err)
 	tools, err := mcp.New(&mcp.Config{Memory: w.mem, Guard: guard, Files: w.files, Flows: reMe, Tools: []string{"memory", "session", "files", "reme"}, OnError: func(context.Context, string, error) {}})
 	require.NoError(t, err)

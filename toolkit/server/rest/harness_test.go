@@ -18,6 +18,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
@@ -61,7 +62,9 @@ func newServer(t *testing.T, keys []access.Key, change func(c *Config)) *server 
 	require.NoError(t, err)
 	reMe, err := flows.New(&flows.Config{Backend: mem.Backend()})
 	require.NoError(t, err)
-	cfg := &Config{Flows: reMe, Memory: mem, Store: db, Guard: guard, Notes: notes, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	tidy, err := reflection.New(&reflection.Config{Backend: mem.Backend()})
+	require.NoError(t, err)
+	cfg := &Config{Reflector: tidy, Flows: reMe, Memory: mem, Store: db, Guard: guard, Notes: notes, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	if change != nil {
 		change(cfg)
 	}

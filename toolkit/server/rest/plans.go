@@ -28,23 +28,19 @@ type plans struct {
 	forgets atomic.Int64 // how often somebody was forgotten
 }
 
-// newPlans uses the reflector of the memory, with its model. Without one the rules draft alone.
-// It returns nil for a backend that package reflection does not know.
-func newPlans(m access.Memory) *plans {
-	all := &plans{}
-	if holder, ok := m.(interface{ Reflection() backends.Reflection }); ok {
+// newPlans uses a reflector, or the one that tidies the memory in the background. Without any it
+// returns nil.
+func newPlans(r *reflection.Reflector, m access.Memory) *plans {
+	if holder, ok := m.(interface{ Reflection() backends.Reflection }); ok && r == nil {
 		if running, ok := holder.Reflection().(*reflection.Background); ok {
-			all.Reflector = running.Reflector
+			r = running.Reflector
 		}
 	}
-	if all.Reflector == nil {
-		var err error
-		if all.Reflector, err = reflection.New(&reflection.Config{Backend: m.Backend()}); err != nil {
-			return nil
-		}
+	if r == nil {
+		return nil
 	}
-	all.waiting, _ = lru.New[backends.Partition, *reflection.Plan](notesPersons) // it fails for a size below 1
-	return all
+	waiting, _ := lru.New[backends.Partition, *reflection.Plan](notesPersons) // it fails for a size below 1
+	return &plans{Reflector: r, waiting: waiting}
 }
 
 // forget is the Forget of a backends.Place: it drops the plans that name erased memories.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/toolkit/server/access"
@@ -27,8 +28,11 @@ type Config struct {
 	// Store lists people, their sessions, and failed learning. Optional. Without it these answer
 	// 404.
 	Store store.Store
-	Notes *Notes // The notes of the last replies. Optional.
-	Usage *Usage // What memory costs. Optional. It stays the caller's to close.
+	// Reflector drafts suggestions for tidying a memory, which wait for approval. Optional. Defaults
+	// to the one that tidies Memory in the background; without any there are no suggestions.
+	Reflector *reflection.Reflector
+	Notes     *Notes // The notes of the last replies. Optional.
+	Usage     *Usage // What memory costs. Optional. It stays the caller's to close.
 	// Flows are ReMe's endpoints. Optional. Without them they answer 404.
 	Flows *flows.Flows
 	// Profile is the typed document about each user, a *profile.Profile, for clients of mem0.
@@ -79,7 +83,7 @@ func New(cfg *Config) (*Handler, error) {
 	if c.Guard == nil {
 		c.Guard, _ = access.New(nil) // an empty list of keys is valid
 	}
-	h.plans = newPlans(cfg.Memory)
+	h.plans = newPlans(cfg.Reflector, cfg.Memory)
 	cfg.Memory.ForgetsAlso(h.places()...)
 	h.stored = c.Store != nil
 	h.memoryRoutes()

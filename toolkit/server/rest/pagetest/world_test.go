@@ -19,6 +19,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/reflection"
 	"github.com/einomem/einomem/backends/reme"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
@@ -81,7 +82,8 @@ func newWorld(t *testing.T, keys []access.Key, change func(*rest.Config)) *world
 		}},
 	}))
 	quiet := slog.New(slog.DiscardHandler)
-	cfg := &rest.Config{Memory: w.mem, Store: db, Notes: w.notes, Log: quiet, Guard: must(access.New(&access.Config{Keys: keys, Log: quiet}))}
+	tidy := must(reflection.New(&reflection.Config{Backend: w.mem.Backend()}))
+	cfg := &rest.Config{Reflector: tidy, Memory: w.mem, Store: db, Notes: w.notes, Log: quiet, Guard: must(access.New(&access.Config{Keys: keys, Log: quiet}))}
 	if change != nil {
 		change(cfg)
 	}
