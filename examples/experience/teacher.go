@@ -168,21 +168,29 @@ func judgements(prompt string) object {
 }
 
 // guideline answers how to call a tool: in the form of the argument's values that worked, unless
-// failed ones share it. Each tool here has one argument. Each call stands on a line, with the score
-// that reme gave it.
+// failed ones share it. Each tool here has one argument. Each call stands on a line, with its score,
+// or with what it says about a failure. The tool's name is a line of its own.
 func guideline(prompt string) object {
 	tool, argument := "", ""
 	words := map[bool][]string{} // by whether the call worked
 	for line := range strings.SplitSeq(prompt, "\n") {
 		var c struct {
-			Tool  string
-			Input map[string]string
-			Score float64
+			Input  map[string]string
+			Failed bool
+			Class  string `json:"error_class"`
+			Score  *float64
+		}
+		if tool == "" {
+			_ = json.Unmarshal([]byte(line), &tool)
 		}
 		_ = json.Unmarshal([]byte(line), &c) // any other line has an empty input
+		worked := !c.Failed && c.Class == ""
+		if c.Score != nil {
+			worked = *c.Score == 1
+		}
 		for name, word := range c.Input {
-			tool, argument = c.Tool, name
-			words[c.Score == 1] = append(words[c.Score == 1], word)
+			argument = name
+			words[worked] = append(words[worked], word)
 		}
 	}
 	text := "Nothing sets calls that work apart from others so far."

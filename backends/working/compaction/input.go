@@ -65,7 +65,7 @@ func (s ShortenInput) build(cfg *Config) (*step, error) {
 		}
 		reading = &summarizer{config: full, model: m}
 	}
-	again := &step{name: "shorten_input", when: func(c *draft) bool { return c.usage().Over() > 0 }, run: shortenAgain}
+	again := &step{name: "shorten_input", when: func(c *draft) bool { return c.usage().Over() > 0 && len(c.shortInput()) > 0 }, run: shortenAgain}
 	return &step{name: "shorten_input", last: again, run: func(ctx context.Context, c *draft) error {
 		limit := c.config.Budget.Limit()
 		return c.shortenInput(ctx, func() int {
@@ -134,10 +134,10 @@ func (c *draft) shortenInput(ctx context.Context, excess func() int, notes func(
 // shortenAgain takes from the middle of what stands for the user's messages of the running round, as
 // much as the context exceeds its limit by.
 func shortenAgain(_ context.Context, c *draft) error {
-	for i := c.layout().running.From; i < len(c.messages); i++ {
+	for _, i := range c.shortInput() {
 		m, over := c.messages[i], c.usage().Over()
-		if over <= 0 || !m.Asks() || m.Stands != ofOne || hasMedia(m.Message) {
-			continue
+		if over <= 0 {
+			break
 		}
 		head, rest, _ := strings.Cut(m.Content, "\n")
 		room := max(c.tokens[i]-over, leastInput) - c.count(placeholderFor(m, head+"\n", m.Ref))
@@ -146,6 +146,16 @@ func shortenAgain(_ context.Context, c *draft) error {
 		}
 	}
 	return nil
+}
+
+// shortInput returns the indexes of what stands for the user's messages of the running round.
+func (c *draft) shortInput() (indexes []int) {
+	for i := c.layout().running.From; i < len(c.messages); i++ {
+		if m := c.messages[i]; m.Asks() && m.Stands == ofOne && !hasMedia(m.Message) {
+			indexes = append(indexes, i)
+		}
+	}
+	return indexes
 }
 
 // shortened returns the message that replaces message i, in at most room tokens where its first
