@@ -119,18 +119,19 @@ func TestAServerThatIsDownHidesNothingOfTheLog(t *testing.T) {
 			r := &backends.SearchRequest{Scope: ann, Query: "Where does Ann live?", Beside: []backends.Memory{
 				{ID: "1", Kind: backends.KindEpisode, Text: "Ann lives in Oslo.", Scope: ann},
 			}}
-			ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
-			for n := range 20 { // the first search takes the time, the others none
+			for n := range 20 { // the first search takes the time; of the others those that probe
+				ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
 				found, err := b.Search(ctx, r)
+				cancel()
 				require.NoError(t, err, "%s, %d", name, n)
 				require.Len(t, found.Hits, 1)
 				require.ErrorIs(t, found.Degraded, backends.ErrUnavailable)
 				require.ErrorContains(t, found.Degraded, says, name)
 			}
+			ctx, cancel := context.WithTimeout(t.Context(), 800*time.Millisecond)
 			_, err := b.Add(ctx, &backends.AddRequest{Scope: ann, Messages: said("Ann sails."), Author: backends.AuthorAgent})
 			require.ErrorIs(t, err, backends.ErrUnavailable)
 			require.ErrorContains(t, err, says, name)
-			require.NoError(t, ctx.Err(), name)
 			r.Beside = nil
 			_, err = b.Search(ctx, r)
 			require.ErrorIs(t, err, backends.ErrUnavailable)
