@@ -36,9 +36,16 @@ func Private(m *schema.Message) *schema.Message {
 // under [backends.Incognito].
 func (h *Hooks) withhold(ctx context.Context, messages []einox.Marked) {
 	mark := func(i int, how einox.Privacy) { messages[i].Private = cmp.Or(messages[i].Private, how) }
-	var before, round []int // the indexes of the messages of the round before, and of this one
-	hidden := false
+	var before, round []int                     // the indexes of the messages of the round before, and of this one
+	hidden, secrets := false, map[string]bool{} // the ids of calls that read a secret: a result may lack the tool's name
 	for i, m := range messages {
+		if m.Message != nil {
+			for _, c := range m.ToolCalls {
+				if c.Function.Name == einox.ReadSecret {
+					secrets[c.ID] = true
+				}
+			}
+		}
 		if !said(m) {
 			hidden = hidden || m.Message != nil && m.Role == schema.System && m.Private != "" // see turn.stamp
 			continue
@@ -60,7 +67,8 @@ func (h *Hooks) withhold(ctx context.Context, messages []einox.Marked) {
 				mark(j, einox.Private)
 			}
 			mark(i, how)
-		case wish == speech.ForgetThis, hidden && m.Role != schema.User, !h.learns(ctx, m):
+		case wish == speech.ForgetThis, hidden && m.Role != schema.User, !h.learns(ctx, m),
+			m.Role == schema.Tool && (m.ToolName == einox.ReadSecret || secrets[m.ToolCallID]):
 			mark(i, einox.Private)
 		}
 		hidden = hidden || messages[i].Private != ""
@@ -83,7 +91,7 @@ func (h *Hooks) learns(ctx context.Context, m einox.Marked) (ok bool) {
 	switch {
 	case m.Seq > 0:
 		return true
-	case backends.IsIncognito(ctx), m.Role == schema.Tool && m.ToolName == einox.ReadSecret:
+	case backends.IsIncognito(ctx):
 		return false
 	case h.cfg.Learn == nil:
 		return true

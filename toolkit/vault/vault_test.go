@@ -201,6 +201,30 @@ func said(calls [][]*schema.Message) (out []string) {
 	return out
 }
 
+// Programs that log a run by themselves may leave out the name of the tool in its result.
+func TestAResultWithoutTheToolsNameIsPrivate(t *testing.T) {
+	db := testkit.SQLite(t)
+	facts, err := mem0.New(t.Context(), &mem0.Config{Store: db})
+	require.NoError(t, err)
+	mem, err := middleware.New(t.Context(), &middleware.Config{Backend: facts})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, mem.Close(context.Background())) }()
+	ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "s"})
+	asked, err := testkit.Call("1", vault.ReadSecret, `{"name":"door code"}`)(ctx, nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, mem.Finish(ctx, []*schema.Message{
+		schema.UserMessage("Tell me my door code."), asked, schema.ToolMessage(doorCode, "1"), schema.AssistantMessage("It is "+doorCode+".", nil),
+	}))
+	require.NoError(t, mem.Flush(t.Context()))
+	p, err := ann.Speaker()
+	require.NoError(t, err)
+	var lines bytes.Buffer
+	_, err = store.Export(ctx, db, p, &lines)
+	require.NoError(t, err)
+	require.Contains(t, lines.String(), "Tell me my door code.")
+	require.NotContains(t, lines.String(), doorCode)
+}
+
 // A vault moves with the person, and needs its key there.
 func TestExportsCarrySecretsEncrypted(t *testing.T) {
 	from, to, ctx := testkit.SQLite(t), testkit.SQLite(t), t.Context()
