@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
+	"github.com/cloudwego/eino/callbacks"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -157,4 +160,37 @@ func (s *service) metrics(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	promhttp.Handler().ServeHTTP(w, r)
+}
+
+// listeners get Eino's events. Eino takes handlers of a process only before its first event, so one
+// handler is there from the start and passes events on to those that come later.
+var listeners atomic.Pointer[[]callbacks.Handler]
+
+func listen(h callbacks.Handler) {
+	for {
+		old := listeners.Load()
+		if more := append(slices.Clone(*old), h); listeners.CompareAndSwap(old, &more) {
+			return
+		}
+	}
+}
+
+func init() {
+	listeners.Store(&[]callbacks.Handler{})
+	each := func(ctx context.Context, tell func(context.Context, callbacks.Handler) context.Context) context.Context {
+		for _, h := range *listeners.Load() {
+			ctx = tell(ctx, h)
+		}
+		return ctx
+	}
+	callbacks.AppendGlobalHandlers(callbacks.NewHandlerBuilder().
+		OnStartFn(func(ctx context.Context, of *callbacks.RunInfo, in callbacks.CallbackInput) context.Context {
+			return each(ctx, func(ctx context.Context, h callbacks.Handler) context.Context { return h.OnStart(ctx, of, in) })
+		}).
+		OnEndFn(func(ctx context.Context, of *callbacks.RunInfo, out callbacks.CallbackOutput) context.Context {
+			return each(ctx, func(ctx context.Context, h callbacks.Handler) context.Context { return h.OnEnd(ctx, of, out) })
+		}).
+		OnErrorFn(func(ctx context.Context, of *callbacks.RunInfo, err error) context.Context {
+			return each(ctx, func(ctx context.Context, h callbacks.Handler) context.Context { return h.OnError(ctx, of, err) })
+		}).Build())
 }

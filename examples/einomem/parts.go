@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
@@ -63,7 +62,7 @@ type parts struct {
 // counting counts from now on what memory costs.
 func (c *settings) counting(db store.Store, observe func(context.Context, rest.Event)) *rest.Usage {
 	u := rest.NewUsage(&rest.UsageConfig{Store: db, Location: c.Agent.Location, Observe: observe, OnError: onError})
-	callbacks.AppendGlobalHandlers(u.Handler())
+	listen(u.Handler())
 	return u
 }
 

@@ -30,7 +30,7 @@ func (s *service) traces(ctx context.Context) error {
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "einomem"))))
-	callbacks.AppendGlobalHandlers(spans(provider.Tracer("github.com/einomem/einomem")))
+	listen(spans(provider.Tracer("github.com/einomem/einomem")))
 	s.closers = append(s.closers, provider.Shutdown)
 	return nil
 }

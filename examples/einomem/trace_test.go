@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/cloudwego/eino/callbacks"
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -16,7 +15,7 @@ import (
 func TestASearchIsASpanWithoutItsText(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-	callbacks.AppendGlobalHandlers(spans(provider.Tracer("test"))) // stays, and records nothing that other tests look at
+	listen(spans(provider.Tracer("test"))) // stays, and records nothing that other tests look at
 	url, _, _ := start(t)
 	status, out := post(t, url+"/api/v1/search", `{"scope":{"user_id":"ann"},"query":"heron"}`)
 	require.Equal(t, http.StatusOK, status, out)

@@ -86,8 +86,8 @@ type UsageConfig struct {
 
 // Usage counts what memory costs: calls of models and embedders, their tokens, searches, and notes.
 // Counts of the last 31 days are in the store. They are written every ten seconds, so a process that
-// is killed loses the ones of up to ten seconds. Give its Handler to Eino, and its Note to the
-// middleware:
+// is killed loses the ones of up to ten seconds. Give its Handler to Eino before
+// agents run, as Eino asks of global handlers, and its Note to the middleware:
 //
 //	usage := rest.NewUsage(&rest.UsageConfig{Store: db})
 //	callbacks.AppendGlobalHandlers(usage.Handler())
