@@ -24,10 +24,16 @@ func (v View) said(h *backends.Hit) string {
 		return said
 	}
 	at, remarks := h.Observed.In(v.zone()), map[int]string{}
-	mentions := period.Resolve(said, at)
+	mentions, closed := period.Resolve(said, at), 0
 	for i, m := range mentions {
 		if i+1 < len(mentions) && m.Relative && again(said, m, mentions[i+1]) {
 			mentions[i+1].Until = mentions[i+1].Until || m.Until
+			continue
+		}
+		if i+1 < len(mentions) && m.Relative && explained(said, m, mentions[i+1]) {
+			closed = m.End + strings.IndexAny(said[m.End:]+")", ")）")
+		}
+		if m.Start < closed {
 			continue
 		}
 		if i > 0 && again(said, mentions[i-1], m) && !mentions[i-1].Relative {
@@ -52,6 +58,13 @@ func (v View) said(h *backends.Hit) string {
 // (Wed)".
 func again(said string, a, b period.Mention) bool {
 	return a.Last.Equal(b.Last) && strings.Trim(said[a.End:b.Start], " ,，(（") == ""
+}
+
+// explained reports whether a bracket says which day is meant, as in an answer that repeats "last
+// week (9 Nov to 15 Nov)" from a note. Nothing in such a bracket is explained again.
+func explained(said string, a, b period.Mention) bool {
+	behind := strings.TrimSpace(said[a.End:b.Start])
+	return !b.Relative && (behind == "(" || behind == "（")
 }
 
 // speaking returns a view in the language of the words that a remark explains. Words without
