@@ -26,8 +26,12 @@ function set(element, attributes) {
   }
 }
 
-// put replaces what an element holds.
-export const put = (element, ...parts) => element.replaceChildren(...parts.flat(Infinity).filter(Boolean));
+// put replaces what an element holds. A link that had the focus and is drawn again has it again.
+export function put(element, ...parts) {
+  const hash = element.contains(document.activeElement) && document.activeElement.hash;
+  element.replaceChildren(...parts.flat(Infinity).filter(Boolean));
+  if (hash) [...element.querySelectorAll('a')].find((a) => a.hash === hash)?.focus({ preventScroll: true });
+}
 
 export const button = (text, onclick, attributes = {}) => h('button', { type: 'button', onclick, ...attributes }, text);
 export const badge = (text, look = 'plain') => h(`span.badge.${look}`, text);
