@@ -1,0 +1,82 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package speech
+
+import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// example is a message by its sentences.
+type example struct {
+	sentences [][]uint32
+	standing  float64
+}
+
+func examples(t *testing.T, file string) (out []example) {
+	t.Helper()
+	all, err := os.ReadFile("testdata/" + file)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(all)) {
+		mark, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		e := example{standing: map[string]float64{"+": 1}[mark]}
+		for _, s := range cuesOf(text) {
+			e.sentences = append(e.sentences, slices.Sorted(maps.Keys(s)))
+		}
+		if (mark == "+" || mark == "-") && len(e.sentences) > 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// EINOMEM_TRAIN=1 go test ./internal/speech -run Train writes standing.bin anew, by AdaGrad (Duchi et
+// al., JMLR 12, 2011). Of each message the sentence with the best score learns.
+func TestTrain(t *testing.T) {
+	if os.Getenv("EINOMEM_TRAIN") == "" {
+		t.Skip("EINOMEM_TRAIN is not set")
+	}
+	const rate, decay, epochs, bar = 0.2, 0.01, 40, 1.4
+	all := append(examples(t, "standing_train.txt"), slices.Repeat(examples(t, "standing_build.txt"), 3)...)
+	var weights, steps [1 + hashed]float64
+	order := rand.New(rand.NewPCG(1, 2))
+	for range epochs {
+		order.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		for _, e := range all {
+			var best []uint32
+			most := math.Inf(-1)
+			for _, s := range e.sentences {
+				score := 0.0
+				for _, cue := range s {
+					score += weights[cue]
+				}
+				if score > most {
+					best, most = s, score
+				}
+			}
+			wrong := 1/(1+math.Exp(-most)) - e.standing
+			for _, cue := range best {
+				slope := wrong
+				if cue != biased {
+					slope += decay * weights[cue]
+				}
+				steps[cue] += slope * slope
+				weights[cue] -= rate * slope / math.Sqrt(steps[cue]+1e-8)
+			}
+		}
+	}
+	weights[biased] -= bar
+	out := make([]byte, len(weights))
+	for cue, w := range weights {
+		out[cue] = byte(int8(math.Round(max(-127, min(127, 25*w)))))
+	}
+	require.NoError(t, os.WriteFile("standing.bin", out, 0o644))
+}
