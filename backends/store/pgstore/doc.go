@@ -28,8 +28,8 @@
 // SHARE) and lock their own rows, so they change beside each other and beside a batch. Batches of a
 // partition follow each other (FOR NO KEY UPDATE). A drop excludes all (FOR UPDATE). Each statement
 // after the lock sees all that was committed before it (READ COMMITTED), so a fencing token, a
-// version or an epoch that was read is current until COMMIT. Reads see one state of the database
-// (REPEATABLE READ) and wait for nobody.
+// version or an epoch that was read is current until COMMIT. A read is one statement, or REPEATABLE
+// READ: it sees one state of the database, and waits for nobody.
 //
 // Workers that look for sessions to learn from take none of these locks while a model thinks:
 // the lease of a session is theirs, so SKIP LOCKED has no use there. Purging of expired sessions

@@ -6,6 +6,8 @@ package pgstore
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -29,20 +31,21 @@ func undone(err error) bool {
 	return c != "" && !strings.HasPrefix(c, "57P") && !strings.HasPrefix(c, "08")
 }
 
+// passing are the codes of failures that pass by themselves: see reasons.
+var passing = regexp.MustCompile(`^(40001|40P01|57P0[123]|53300|25006|08...)$`)
+
 // transient reports whether a repeat may succeed: the failure was before COMMIT, or undid it.
 func transient(err error) bool {
-	switch c := code(err); c {
-	case "40001", "40P01", "57P01", "57P02", "57P03", "53300", "25006": // see reasons
-		return !errors.Is(err, backends.ErrUnavailable)
-	case "": // a connection that broke, or could not be made
-		return !plan.IsSentinel(err)
-	default:
-		return strings.HasPrefix(c, "08") && !errors.Is(err, backends.ErrUnavailable)
+	if c := code(err); c != "" && !errors.Is(err, backends.ErrUnavailable) {
+		return passing.MatchString(c)
 	}
+	return !plan.IsSentinel(err) // a connection that broke, or could not be made
 }
 
-// reasons give the cause and the way out for codes of the server, or for their classes.
-var reasons = []struct{ code, text string }{
+// reason is the cause and the way out for a code of the server, or for a class of codes.
+type reason struct{ code, text string }
+
+var reasons = []reason{
 	{"40", "transactions of others were in the way each time: repeat it"},
 	{"57014", "the server ended the statement: raise Options.Timeout, or look for a long transaction that holds locks"},
 	{"57P", "the server stops or starts: repeat it"},
@@ -58,25 +61,22 @@ var reasons = []struct{ code, text string }{
 	{"53", "the server lacks memory or room"},
 	{"XX001", "the data are damaged: restore a backup"},
 	{"XX002", "an index is damaged: run REINDEX"},
+	{"", "the server is out of reach, or met something unexpected: look at its log"},
 }
 
 // describe wraps an error with the call's work. Errors of the server and of the connection become
 // ErrUnavailable (ErrInvalid for a value that is too big) with the way out. Errors that already
 // wrap a sentinel keep it.
 func describe(doing string, err error) error {
-	switch c := code(err); {
+	c := code(err)
+	switch {
 	case err == nil:
 		return nil
 	case plan.IsSentinel(err):
 		return fmt.Errorf("pgstore: %s: %w", doing, err)
 	case strings.HasPrefix(c, "54"):
 		return fmt.Errorf("pgstore: %s: %w: larger than a value can be: %w", doing, backends.ErrInvalid, err)
-	case c != "":
-		for _, r := range reasons {
-			if strings.HasPrefix(c, r.code) {
-				return fmt.Errorf("pgstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, r.text, err)
-			}
-		}
 	}
-	return fmt.Errorf("pgstore: %s: %w: %w", doing, backends.ErrUnavailable, err)
+	why := slices.IndexFunc(reasons, func(r reason) bool { return strings.HasPrefix(c, r.code) })
+	return fmt.Errorf("pgstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, reasons[why].text, err)
 }

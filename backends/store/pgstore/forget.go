@@ -27,37 +27,34 @@ const purgeEvery, purgeBatch = 64, 100
 // purge erases expired sessions of all partitions, which get no more messages. It leaves locked
 // ones to others.
 func (s *Store) purge(ctx context.Context) error {
-	_, err := call(ctx, s, &purging, "erase expired sessions", anybody("any"), "", func(t *tx) (any, error) {
+	_, err := call(ctx, s, purging, "erase expired sessions", anybody("any"), "", func(t *tx) any {
 		t.erase(`pk = ANY (ARRAY(SELECT pk FROM @sessions WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED))`,
 			t.now.UnixMicro(), purgeBatch)
-		return nil, nil
+		return nil
 	})
 	return err
 }
 
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) error {
-	_, err := call(ctx, s, &deleting, fmt.Sprintf("delete session %q", id), p, id, func(t *tx) (any, error) {
-		_, err := t.session(id)
+	_, err := call(ctx, s, deleting, fmt.Sprintf("delete session %q", id), p, id, func(t *tx) any {
+		t.session(id)
 		t.erase(`part = $1 AND id = $2`, t.part.PK, []byte(id))
 		t.exec(`DELETE FROM @blobs WHERE part = $1 AND session = $2`, t.part.PK, []byte(id)) // put before the first message
-		return nil, err
+		return nil
 	})
 	return err
 }
 
 // EraseMessages implements [store.Sessions].
 func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id string, seqs ...int64) (int, error) {
-	return call(ctx, s, &updating, fmt.Sprintf("erase %d messages of session %q", len(seqs), id), p, id, func(t *tx) (n int, err error) {
-		row, err := t.session(id)
-		if err != nil || row == nil {
-			return 0, err
+	return call(ctx, s, updating, fmt.Sprintf("erase %d messages of session %q", len(seqs), id), p, id, func(t *tx) (n int) {
+		row := t.session(id)
+		if row == nil {
+			return 0
 		}
-		entries, err := values[store.Entry](t, t.flush, "message", `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2)`, row.PK, seqs)
-		if err != nil {
-			return 0, err
-		}
-		for _, e := range entries {
+		entries := ask(t, pgx.RowTo[string], `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2)`, row.PK, seqs)
+		for _, e := range decode[store.Entry](t, "message", entries) {
 			if e.Erased {
 				continue
 			}
@@ -70,13 +67,13 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id stri
 			row.Title, row.Summary, row.SummaryUpto = "", "", 0
 			t.save(row)
 		}
-		return n, nil
+		return n
 	})
 }
 
 // Drop implements [store.Records].
 func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount, error) {
-	return call(ctx, s, &dropping, "drop "+p.String(), p, "", func(t *tx) (out store.DropCount, err error) {
+	return call(ctx, s, dropping, "drop "+p.String(), p, "", func(t *tx) (out store.DropCount) {
 		now := t.now.UnixMicro()
 		t.erase(`part = $1 AND expires <= $2`, t.part.PK, now) // they are left out of the count
 		var n []int
@@ -86,10 +83,10 @@ func (s *Store) Drop(ctx context.Context, p backends.Partition) (store.DropCount
 		t.exec(`DELETE FROM @partitions WHERE pk = $1`, t.part.PK)
 		t.exec(`DELETE FROM @lives WHERE life IN (SELECT life FROM @lives WHERE began <= $1 FOR UPDATE SKIP LOCKED)`, t.known())
 		t.exec(`INSERT INTO @lives (name, began) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET life = DEFAULT, began = excluded.began`, t.name, now)
-		if err = t.finish(); err == nil {
+		if t.finish(); t.err == nil {
 			out = store.DropCount{Records: n[0] + n[1], Sessions: n[2], Messages: n[3], Blobs: n[4]}
 		}
-		return out, err
+		return out
 	})
 }
 
@@ -98,33 +95,31 @@ func (t *tx) known() int64 { return t.now.Add(-store.KeepEpochs).UnixMicro() }
 
 // Epoch implements [store.Records].
 func (s *Store) Epoch(ctx context.Context, p backends.Partition) (string, error) {
-	return call(ctx, s, &glancing, "epoch of "+p.String(), p, "", func(t *tx) (string, error) {
-		found, err := ask(t, pgx.RowTo[int64], `SELECT life FROM @lives WHERE name = $1 AND began > $2`, t.name, t.known())
-		return fmt.Sprintf("%s.%d", s.id, append(found, 0)[0]), err
+	return call(ctx, s, reading, "epoch of "+p.String(), p, "", func(t *tx) string {
+		found := ask(t, pgx.RowTo[int64], `SELECT life FROM @lives WHERE name = $1 AND began > $2`, t.name, t.known())
+		return fmt.Sprintf("%s.%d", s.id, first(found))
 	})
 }
 
-// alive sends the queue. It returns ErrForgotten if a partition was dropped since the operation of
-// the context began in it.
-func (t *tx) alive() error {
-	var names, began []string
+// alive sends the queue. It fails with ErrForgotten if a partition was dropped since the operation
+// of the context began in it.
+func (t *tx) alive() {
+	var names, began, dropped []string
 	for p, epoch := range store.Epochs(t.ctx, t.id) {
 		names, began = append(names, p.String()), append(began, epoch)
 	}
-	if len(names) == 0 || t.erases {
-		return t.flush()
+	if len(names) > 0 && !t.erases {
+		list(t, &dropped, pgx.RowTo[string], `SELECT name FROM @lives JOIN unnest($1::text[], $2::text[]) AS e (name, epoch) USING (name)
+			WHERE began > $3 AND epoch <> $4 || '.' || life`, names, began, t.known(), t.id)
 	}
-	dropped, err := ask(t, pgx.RowTo[string], `SELECT name FROM @lives JOIN unnest($1::text[], $2::text[]) AS e (name, epoch) USING (name)
-		WHERE began > $3 AND epoch <> $4 || '.' || life`, names, began, t.known(), t.id)
-	if err == nil && len(dropped) > 0 {
-		err = fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, dropped[0])
+	if t.flush(); len(dropped) > 0 {
+		t.check(fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, dropped[0]))
 	}
-	return err
 }
 
 // Fence implements [store.Records]. Every write looks at the epochs of all partitions that its
 // operation began in, so it waits only for the writes that have looked before.
 func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error {
-	_, err := call(ctx, s, &dropping, fmt.Sprintf("fence %s for %s", p, of), p, "", func(*tx) (any, error) { return nil, nil })
+	_, err := call(ctx, s, dropping, fmt.Sprintf("fence %s for %s", p, of), p, "", func(*tx) any { return nil })
 	return err
 }

@@ -14,35 +14,24 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
-// record is a row of the table records.
-type record struct {
-	memory string
-	vector []byte
-}
-
-// rowToRecord does without reflection, since a load reads many.
-func rowToRecord(row pgx.CollectableRow) (r record, err error) {
-	err = row.Scan(&r.memory, &r.vector)
-	return r, err
-}
-
 // records returns the records that a query selects. It is the last statement of a transaction.
-func (t *tx) records(from string, args ...any) ([]store.Record, error) {
-	found, err := last(t, rowToRecord, `SELECT memory, vector FROM `+from, args...)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]store.Record, len(found))
-	return out, plan.Each(len(out), func(i int) error {
-		out[i].Vector = found[i].vector
-		return plan.Decode("record", found[i].memory, &out[i].Memory)
-	})
+func (t *tx) records(from string, args ...any) []store.Record {
+	var texts []string
+	var out []store.Record
+	list(t, &out, func(row pgx.CollectableRow) (r store.Record, err error) {
+		texts = append(texts, "")
+		err = row.Scan(&texts[len(texts)-1], &r.Vector)
+		return r, err
+	}, `SELECT memory, vector FROM `+from, args...)
+	t.finish()
+	t.check(plan.Each(len(out), func(i int) error { return plan.Decode("record", texts[i], &out[i].Memory) }))
+	return out
 }
 
 // Get implements [store.Records].
 func (s *Store) Get(ctx context.Context, p backends.Partition, ids ...string) ([]store.Record, error) {
 	doing := fmt.Sprintf("get %d records of %s", len(ids), p)
-	return call(ctx, s, &reading, doing, p, "", func(t *tx) ([]store.Record, error) {
+	return call(ctx, s, reading, doing, p, "", func(t *tx) []store.Record {
 		return t.records(`unnest($2::bytea[]) WITH ORDINALITY AS wanted (id, place) JOIN @records r ON r.id = wanted.id
 			WHERE part = `+own+` ORDER BY place`, t.name, bytesOf(ids))
 	})
@@ -59,21 +48,18 @@ func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string
 	if err != nil {
 		return nil, describe(doing, err)
 	}
-	part, err := call(ctx, s, &glancing, doing, p, "", (*tx).partition)
+	part, err := call(ctx, s, reading, doing, p, "", (*tx).partition)
 	switch {
 	case err != nil:
 		return nil, err
 	case part.at(part.Version) == since:
 		return &store.ChangeSet{Version: part.Version, Cursor: cursor, Embedding: part.embedding()}, nil
 	}
-	return call(ctx, s, &reading, doing, p, "", func(t *tx) (*store.ChangeSet, error) { return t.changes(since) })
+	return call(ctx, s, paging, doing, p, "", func(t *tx) *store.ChangeSet { return t.changes(since) })
 }
 
 // partition reads the row of the partition.
-func (t *tx) partition() (partition, error) {
-	found, err := ask(t, rowTo[partition], selectPartition, t.name)
-	return append(found, partition{})[0], err
-}
+func (t *tx) partition() partition { return first(ask(t, rowTo[partition], selectPartition, t.name)) }
 
 // lastVersion selects the last version of a page that begins after $2, at most $4. The page has
 // about $3 records, and tombstones, and only whole batches.
@@ -82,35 +68,32 @@ const lastVersion = `SELECT coalesce(min(version), $4) FROM (
 	UNION ALL (SELECT version FROM @tombstones WHERE part = $1 AND version > $2 ORDER BY version LIMIT 1 OFFSET $3 - 1)) ends`
 
 // changes reads one page.
-func (t *tx) changes(since place) (*store.ChangeSet, error) {
-	part, err := t.partition()
+func (t *tx) changes(since place) *store.ChangeSet {
+	part := t.partition()
 	out := &store.ChangeSet{Embedding: part.embedding()}
 	// A partition of another key was dropped. A version ahead may be lost, and so may one that
 	// a server had before its start.
 	if since.part != 0 && (since.part != part.PK || since.at > part.Version || since.server != part.Server) {
 		since, out.Reset = place{}, true
 	}
-	if err != nil || part.PK == 0 {
-		return out, err
+	if part.PK == 0 {
+		return out
 	}
-	end, err := ask(t, pgx.RowTo[int64], lastVersion, part.PK, since.at, changesPage, part.Version)
-	if err != nil {
-		return nil, err
-	}
-	out.Version = end[0]
+	out.Version = first(ask(t, pgx.RowTo[int64], lastVersion, part.PK, since.at, changesPage, part.Version))
 	out.Cursor, out.More = part.at(out.Version).String(), out.Version < part.Version
 	const within = `part = $1 AND version > $2 AND version <= $3 ORDER BY version, id`
 	if since.at > 0 { // a new reader has nothing to remove
 		list(t, &out.Removed, rowToID, `SELECT id FROM @tombstones WHERE `+within, part.PK, since.at, out.Version)
 	}
-	out.Records, err = t.records(`@records WHERE `+within, part.PK, since.at, out.Version)
-	return out, err
+	out.Records = t.records(`@records WHERE `+within, part.PK, since.at, out.Version)
+	return out
 }
 
 // History implements [store.Records].
 func (s *Store) History(ctx context.Context, p backends.Partition, id string) ([]backends.Event, error) {
-	return call(ctx, s, &reading, fmt.Sprintf("history of %q", id), p, "", func(t *tx) ([]backends.Event, error) {
-		return values[backends.Event](t, t.finish, "event of "+id, `SELECT event FROM @events WHERE part = `+own+` AND id = $2 ORDER BY pk`, t.name, []byte(id))
+	return call(ctx, s, reading, fmt.Sprintf("history of %q", id), p, "", func(t *tx) []backends.Event {
+		return decode[backends.Event](t, "event of "+id, ask(t, pgx.RowTo[string],
+			`SELECT event FROM @events WHERE part = `+own+` AND id = $2 ORDER BY pk`, t.name, []byte(id)))
 	})
 }
 

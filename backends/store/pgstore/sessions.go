@@ -6,6 +6,7 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,8 +19,7 @@ import (
 type session struct {
 	PK, Part       int64
 	State          string
-	*store.Session `db:"-"` // the state, decoded
-	created        bool     // by this transaction
+	*store.Session `db:"-"` // the state, decoded; of version 0 if this transaction created it
 }
 
 const (
@@ -31,35 +31,21 @@ const (
 
 // session sends the queue, and locks a session of the partition. It returns nil for a missing
 // one. An expired one is erased, and counts as missing.
-func (t *tx) session(id string) (*session, error) {
-	found, err := ask(t, rowTo[session], selectSession+`part = $1 AND id = $2 FOR UPDATE`, t.part.PK, []byte(id))
-	if err != nil || len(found) == 0 {
-		return nil, err
+func (t *tx) session(id string) *session {
+	found := ask(t, rowTo[session], selectSession+`part = $1 AND id = $2 FOR UPDATE`, t.part.PK, []byte(id))
+	if len(found) == 0 {
+		return nil
 	}
-	out := &found[0]
-	out.Session = &store.Session{}
-	if out.created = out.State == ""; out.created {
-		return out, nil
+	row := &found[0]
+	row.Session = &store.Session{Partition: t.p, ID: id, Created: t.now}
+	if row.State != "" {
+		t.check(plan.Decode("session "+id, row.State, row.Session))
 	}
-	if err := plan.Decode("session "+id, out.State, out.Session); err != nil || !plan.Expired(out.Session, t.now) {
-		return out, err
+	if plan.Expired(row.Session, t.now) {
+		t.erase(`pk = $1`, row.PK)
+		return nil
 	}
-	t.erase(`pk = $1`, out.PK)
-	return nil, nil
-}
-
-// start is session, except that it creates a missing one.
-func (t *tx) start(id string, scope backends.Scope) (*session, error) {
-	for {
-		row, err := t.session(id)
-		if row != nil || err != nil {
-			if row != nil && row.created {
-				row.Session = &store.Session{Partition: t.p, ID: id, Scope: scope, Created: t.now}
-			}
-			return row, err
-		}
-		t.exec(`INSERT INTO @sessions (part, id) VALUES ($1, $2) ON CONFLICT (part, id) DO NOTHING`, t.part.PK, []byte(id))
-	}
+	return row
 }
 
 // save queues the state as changed now.
@@ -76,13 +62,11 @@ func (t *tx) save(row *session) {
 
 // Session implements [store.Sessions].
 func (s *Store) Session(ctx context.Context, p backends.Partition, id string) (*store.Session, error) {
-	return call(ctx, s, &reading, fmt.Sprintf("session %q", id), p, id, func(t *tx) (*store.Session, error) {
-		found, err := values[store.Session](t, t.finish, "session", `SELECT state FROM @sessions WHERE part = `+own+` AND `+unexpired+` AND id = $3`,
+	return call(ctx, s, reading, fmt.Sprintf("session %q", id), p, id, func(t *tx) *store.Session {
+		states := ask(t, pgx.RowTo[string], `SELECT state FROM @sessions WHERE part = `+own+` AND `+unexpired+` AND id = $3`,
 			t.name, t.now.UnixMicro(), []byte(id))
-		if err == nil && len(found) == 0 {
-			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
-		}
-		return &append(found, store.Session{})[0], err
+		state := only(t, decode[store.Session](t, "session", states))
+		return &state
 	})
 }
 
@@ -91,36 +75,26 @@ func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.Sessi
 	if err := u.Validate(); err != nil {
 		return nil, describe("update session", err)
 	}
-	var doubted error // see plan.Session
-	out, err := call(ctx, s, &updating, fmt.Sprintf("update session %q", u.Session), p, "", func(t *tx) (*store.Session, error) {
-		row, err := t.session(u.Session)
-		if err != nil {
-			return nil, err
-		}
-		out, refused := t.update(row, u)
-		if doubted = refused; out == nil {
-			return nil, refused
-		}
-		return out, nil
+	return call(ctx, s, updating, fmt.Sprintf("update session %q", u.Session), p, "", func(t *tx) *store.Session {
+		return t.update(t.session(u.Session), u)
 	})
-	if err == nil && doubted != nil {
-		return nil, describe("update session", doubted)
-	}
-	return out, err
 }
 
-// update returns the session after u, with an error if its lease is doubted.
-func (t *tx) update(row *session, u *store.SessionUpdate) (*store.Session, error) {
+// update returns the session after u. If its lease is doubted, the session is saved and the call is
+// refused: see [plan.Session].
+func (t *tx) update(row *session, u *store.SessionUpdate) *store.Session {
 	if row == nil {
-		return nil, fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound)
+		t.check(fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound))
+		return nil
 	}
-	state, refused := plan.Session(u, row.Session, t.now)
+	state, err := plan.Session(u, row.Session, t.now)
 	if state == nil {
-		return nil, refused
+		t.check(err)
+		return nil
 	}
-	row.Session = state
+	row.Session, t.refused = state, err
 	t.save(row)
-	return row.Session, refused
+	return state
 }
 
 // Append implements [store.Sessions].
@@ -129,39 +103,37 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 		return nil, describe("append", err)
 	}
 	doing := fmt.Sprintf("append %d messages to session %q", len(a.Entries), id)
-	out, err := call(ctx, s, &appending, doing, p, id, func(t *tx) (*store.Session, error) {
-		row, err := t.start(id, a.Scope)
-		if err != nil {
-			return nil, err
-		}
-		changed, err := t.append(row, a)
-		if changed {
-			t.save(row)
-		}
-		return row.Session, err
-	})
+	out, err := call(ctx, s, appending, doing, p, id, func(t *tx) *store.Session { return t.append(id, a) })
 	if err == nil && s.appends.Add(1)%purgeEvery == 0 {
 		_ = s.purge(ctx) // the next one tries again
 	}
 	return out, err
 }
 
-// append queues the entries whose ids are new, and reports whether the session changed.
-func (t *tx) append(row *session, a *store.Append) (bool, error) {
-	ids, known := make([][]byte, len(a.Entries)), map[string]bool{}
+// append adds entries to a session, which it creates if it is missing.
+func (t *tx) append(id string, a *store.Append) *store.Session {
+	to := t.session(id)
+	for to == nil && t.err == nil {
+		t.exec(`INSERT INTO @sessions (part, id) VALUES ($1, $2) ON CONFLICT (part, id) DO NOTHING`, t.part.PK, []byte(id))
+		to = t.session(id)
+	}
+	if to == nil {
+		return nil
+	}
+	created := to.Version == 0
+	if created {
+		to.Scope = a.Scope
+	}
+	ids := make([]string, len(a.Entries))
 	for i := range a.Entries {
-		ids[i] = []byte(a.Entries[i].ID)
+		ids[i] = a.Entries[i].ID
 	}
-	held, err := ask(t, rowToID, `SELECT id FROM @messages WHERE session = $1 AND id = ANY($2)`, row.PK, ids)
-	if err != nil {
-		return false, err
-	}
-	for _, id := range held {
+	known := map[string]bool{}
+	for _, id := range ask(t, rowToID, `SELECT id FROM @messages WHERE session = $1 AND id = ANY($2)`, to.PK, bytesOf(ids)) {
 		known[id] = true
 	}
-	news := t.rows(insertMessages, row.PK)
-	defer news.send()
-	return plan.Append(a, row.Session, row.created, t.now, func(i int, seq int64) (bool, error) {
+	var news []row
+	changed, err := plan.Append(a, to.Session, created, t.now, func(i int, seq int64) (bool, error) {
 		e := a.Entries[i]
 		if known[e.ID] {
 			return false, nil
@@ -170,29 +142,31 @@ func (t *tx) append(row *session, a *store.Append) (bool, error) {
 		if e.Time.IsZero() {
 			e.Time = t.now
 		}
-		news.add(e.ID, seq, t.encode("message "+e.ID, &e), nil)
+		news = append(news, row{id: e.ID, version: seq, text: t.encode("message "+e.ID, &e)})
 		return true, nil
 	})
+	t.check(err)
+	if t.many(insertMessages, news, to.PK); changed {
+		t.save(to)
+	}
+	return to.Session
 }
 
 // Read implements [store.Sessions].
 func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r store.Range) ([]store.Entry, error) {
-	query, order := `SELECT m.seq, m.entry FROM @sessions s JOIN @messages m ON m.session = s.pk WHERE s.part = `+own+` AND `+unexpired+`
-		AND s.id = $3 AND m.seq > $4 AND ($5::bigint <= 0 OR m.seq <= $5) ORDER BY m.seq`, ` LIMIT $6`
-	if r.Last {
-		query, order = `SELECT * FROM (`+query, ` DESC LIMIT $6) newest ORDER BY seq`
-	}
+	const query = `SELECT m.seq, m.entry FROM @sessions s JOIN @messages m ON m.session = s.pk WHERE s.part = ` + own + ` AND ` + unexpired + `
+		AND s.id = $3 AND m.seq > greatest($4, CASE WHEN $7 THEN least($5, s.last) - $6 END) AND m.seq <= $5 ORDER BY m.seq LIMIT $6`
 	type message struct {
 		Seq   int64
 		Entry string
 	}
-	return call(ctx, s, &reading, fmt.Sprintf("read session %q", id), p, id, func(t *tx) ([]store.Entry, error) {
-		found, err := last(t, rowTo[message], query+order, t.name, t.now.UnixMicro(), []byte(id), max(r.After, 0), r.Upto, r.Size())
-		if err != nil || len(found) == 0 {
-			return nil, err
-		}
+	if r.Upto <= 0 {
+		r.Upto = math.MaxInt64
+	}
+	return call(ctx, s, reading, fmt.Sprintf("read session %q", id), p, id, func(t *tx) []store.Entry {
+		found := ask(t, rowTo[message], query, t.name, t.now.UnixMicro(), []byte(id), max(r.After, 0), r.Upto, r.Size(), r.Last)
 		out := make([]store.Entry, len(found))
-		return out, plan.Each(len(out), func(i int) error {
+		t.check(plan.Each(len(out), func(i int) error {
 			seq, what := found[0].Seq+int64(i), fmt.Sprintf("message %d", found[i].Seq)
 			if seq != found[i].Seq { // sequence numbers have no gaps
 				return fmt.Errorf("%s: %w: message %d is missing: restore a backup", what, backends.ErrUnavailable, seq)
@@ -200,54 +174,49 @@ func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r sto
 			err := plan.Decode(what, found[i].Entry, &out[i])
 			out[i].Seq = seq
 			return err
-		})
+		}))
+		return out
 	})
 }
 
 // List implements [store.Sessions]. A list of all partitions goes from one to the next, and
 // erases some expired sessions on its way.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
-	which, within, way := `$1 = '*' AND (part, pk) > ($3::bigint, $4::bigint)`, anybody("any"), &listing
+	which, within, way := `$1 = '*'`, anybody("any"), listing
 	if q.Partition != nil {
-		which, within, way = `part = `+own+` AND $3::bigint IS NOT NULL AND pk > $4`, *q.Partition, &reading
+		which, within, way = `part = `+own, *q.Partition, reading
 	} else if err := s.purge(ctx); err != nil {
 		return nil, err
 	}
 	if q.Pending {
 		which += ` AND pending`
 	}
-	return call(ctx, s, way, "list sessions", within, "", func(t *tx) (*store.SessionPage, error) {
+	return call(ctx, s, way, "list sessions", within, "", func(t *tx) *store.SessionPage {
 		after, err := parsePlace(q.Page.Cursor)
-		if err != nil {
-			return nil, err
-		}
-		found, err := last(t, rowTo[session], selectSession+which+` AND `+unexpired+` ORDER BY part, pk LIMIT $5`,
+		t.check(err)
+		found := ask(t, rowTo[session], selectSession+which+` AND (part, pk) > ($3, $4) AND `+unexpired+` ORDER BY part, pk LIMIT $5`,
 			t.name, t.now.UnixMicro(), after.part, after.at, q.Page.Size()+1)
-		if err != nil {
-			return nil, err
-		}
 		out := &store.SessionPage{}
 		found, out.Next = plan.Cut(found, q.Page, func(s *session) string { return place{part: s.Part, at: s.PK}.String() })
 		out.Sessions = make([]store.Session, len(found))
-		return out, plan.Each(len(found), func(i int) error { return plan.Decode("session", found[i].State, &out.Sessions[i]) })
+		t.check(plan.Each(len(found), func(i int) error { return plan.Decode("session", found[i].State, &out.Sessions[i]) }))
+		return out
 	})
 }
 
 // PutBlob implements [store.Blobs].
 func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error {
-	_, err := call(ctx, s, &appending, fmt.Sprintf("put blob %q of session %q", name, session), p, session, func(t *tx) (any, error) {
-		if err := store.ValidateID("blob", name); err != nil {
-			return nil, err
-		}
+	_, err := call(ctx, s, appending, fmt.Sprintf("put blob %q of session %q", name, session), p, session, func(t *tx) any {
+		t.check(store.ValidateID("blob", name))
 		args := []any{t.part.PK, []byte(session), []byte(name)}
 		if data == nil {
 			t.exec(`DELETE FROM @blobs WHERE part = $1 AND session = $2 AND name = $3`, args...)
-			return nil, nil
+			return nil
 		}
-		_, err := t.session(session) // an expired one takes its blobs with it
+		t.session(session) // an expired one takes its blobs with it
 		t.exec(`INSERT INTO @blobs (part, session, name, data) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (part, session, name) DO UPDATE SET data = excluded.data`, append(args, data)...)
-		return nil, err
+		return nil
 	})
 	return err
 }
@@ -258,39 +227,31 @@ const ofBlobs = ` FROM @blobs b LEFT JOIN @sessions s ON s.part = b.part AND s.i
 
 // GetBlob implements [store.Blobs].
 func (s *Store) GetBlob(ctx context.Context, p backends.Partition, session, name string) ([]byte, error) {
-	return call(ctx, s, &reading, fmt.Sprintf("get blob %q of session %q", name, session), p, session, func(t *tx) ([]byte, error) {
-		if err := store.ValidateID("blob", name); err != nil {
-			return nil, err
-		}
-		found, err := last(t, pgx.RowTo[[]byte], `SELECT b.data`+ofBlobs+`b.name = $4`, t.name, t.now.UnixMicro(), []byte(session), []byte(name))
-		if err == nil && len(found) == 0 {
-			err = fmt.Errorf("%w: in %s", backends.ErrNotFound, p)
-		}
-		return append(found, nil)[0], err
+	return call(ctx, s, reading, fmt.Sprintf("get blob %q of session %q", name, session), p, session, func(t *tx) []byte {
+		t.check(store.ValidateID("blob", name))
+		return only(t, ask(t, pgx.RowTo[[]byte], `SELECT b.data`+ofBlobs+`b.name = $4`, t.name, t.now.UnixMicro(), []byte(session), []byte(name)))
 	})
 }
 
 // ListBlobs implements [store.Blobs]. The cost of a page depends on its own size alone, however
 // many blobs the session has.
 func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, session, prefix string, page store.Page) (*store.BlobPage, error) {
-	type blob struct {
-		Name []byte
-		Size int64
-	}
-	return call(ctx, s, &reading, fmt.Sprintf("list blobs of session %q", session), p, session, func(t *tx) (*store.BlobPage, error) {
+	return call(ctx, s, reading, fmt.Sprintf("list blobs of session %q", session), p, session, func(t *tx) *store.BlobPage {
 		within, err := plan.ParseNames("blob", prefix, page.Cursor)
-		if err != nil {
-			return nil, err
-		}
-		found, err := last(t, rowTo[blob], `SELECT b.name, octet_length(b.data)`+ofBlobs+`b.name >= $4 AND b.name < $5 ORDER BY b.name LIMIT $6`,
-			t.name, t.now.UnixMicro(), []byte(session), []byte(within.Low), []byte(within.High), page.Size()+1)
+		t.check(err)
 		out := &store.BlobPage{}
-		found, out.Next = plan.Cut(found, page, func(b *blob) string { return plan.NamesCursor(string(b.Name)) })
-		for _, b := range found {
-			out.Blobs = append(out.Blobs, store.BlobInfo{Name: string(b.Name), Size: b.Size})
-		}
-		return out, err
+		found := ask(t, rowToBlob, `SELECT b.name, octet_length(b.data)`+ofBlobs+`b.name >= $4 AND b.name < $5 ORDER BY b.name LIMIT $6`,
+			t.name, t.now.UnixMicro(), []byte(session), []byte(within.Low), []byte(within.High), page.Size()+1)
+		out.Blobs, out.Next = plan.Cut(found, page, func(b *store.BlobInfo) string { return plan.NamesCursor(b.Name) })
+		return out
 	})
+}
+
+func rowToBlob(row pgx.CollectableRow) (b store.BlobInfo, err error) {
+	var name []byte
+	err = row.Scan(&name, &b.Size)
+	b.Name = string(name)
+	return b, err
 }
 
 // BlobSessions implements [store.Blobs].

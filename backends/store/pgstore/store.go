@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,32 +24,19 @@ type Store struct {
 	pool    *pgxpool.Pool
 	opts    Options
 	schema  *strings.Replacer
-	id      string       // of the storage, see Epoch
-	owned   bool         // the pool is closed with the store
+	id      string // of the storage, see Epoch
+	owned   bool   // the pool is closed with the store
+	closed  atomic.Bool
 	appends atomic.Int64 // see purge
-
-	mu     sync.RWMutex // held for reading by each call, for writing by Close
-	closed bool
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Close waits for the calls under way. Later calls are ErrUnavailable. A pool that was given to
-// New stays open. Closing twice is harmless.
+// Close ends the store: later calls are ErrUnavailable. Calls under way finish first where the
+// pool is the store's own. A pool that was given to New stays open.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed && s.owned {
+	if !s.closed.Swap(true) && s.owned {
 		s.pool.Close()
-	}
-	s.closed = true
-	return nil
-}
-
-// open returns an error after Close.
-func (s *Store) open() error {
-	if s.closed {
-		return fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
 	}
 	return nil
 }
@@ -81,20 +67,15 @@ func (p *partition) embedding() *store.Embedding {
 	return &store.Embedding{Model: string(p.Model), Dim: int(p.Dim)}
 }
 
-// lock locks the row of the partition, which it creates if it is to. The epochs are read after
+// enter locks the row of the partition, which it creates if it is to. The epochs are read after
 // that: a drop that ends later finds what this transaction wrote.
-func (t *tx) lock() error {
+func (t *tx) enter() {
 	for {
 		var found []partition
-		list(t, &found, rowTo[partition], selectPartition+t.access.lock, t.name)
-		if err := t.alive(); err != nil {
-			return err
-		}
-		if len(found) > 0 {
-			t.part = found[0]
-		}
-		if len(found) > 0 || !t.create {
-			return nil
+		list(t, &found, rowTo[partition], selectPartition+t.lock, t.name)
+		t.alive()
+		if t.part = first(found); t.part.PK != 0 || !t.create || t.err != nil {
+			return
 		}
 		t.exec(`INSERT INTO @partitions (name, namespace, kind, id) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING`,
 			t.name, t.p.Namespace, string(t.p.Kind), t.p.ID)
@@ -123,18 +104,16 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 		backends.Partition
 		PK int64
 	}
-	return call(ctx, s, &listing, "partitions of "+namespace, anybody(namespace), "", func(t *tx) (*store.PartitionPage, error) {
+	return call(ctx, s, listing, "partitions of "+namespace, anybody(namespace), "", func(t *tx) *store.PartitionPage {
 		after, err := parsePlace(page.Cursor)
-		if err != nil {
-			return nil, err
-		}
-		found, err := last(t, rowTo[named], query, namespace, after.part, page.Size()+1, t.now.UnixMicro())
+		t.check(err)
+		found := ask(t, rowTo[named], query, namespace, after.part, page.Size()+1, t.now.UnixMicro())
 		out := &store.PartitionPage{}
 		found, out.Next = plan.Cut(found, page, func(p *named) string { return place{part: p.PK}.String() })
 		for _, p := range found {
 			out.Partitions = append(out.Partitions, p.Partition)
 		}
-		return out, err
+		return out
 	})
 }
 
@@ -149,29 +128,24 @@ func (c place) String() string { return fmt.Sprintf("%d.%d.%d", c.part, c.at, c.
 func (p *partition) at(version int64) place { return place{p.PK, version, p.Server} }
 
 // parsePlace reads a cursor. The empty one is the beginning.
-func parsePlace(cursor string) (place, error) {
-	var c place
-	if cursor == "" {
-		return c, nil
+func parsePlace(cursor string) (c place, err error) {
+	_, _ = fmt.Sscanf(cursor, "%d.%d.%d", &c.part, &c.at, &c.server)
+	if cursor != "" && cursor != c.String() {
+		err = fmt.Errorf("cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
 	}
-	if _, err := fmt.Sscanf(cursor, "%d.%d.%d", &c.part, &c.at, &c.server); err != nil || c.String() != cursor {
-		return c, fmt.Errorf("cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
-	}
-	return c, nil
+	return c, err
 }
 
 // ids reads a page of ids that a query selects in the order of their bytes. The query's arguments
 // are the partition's name, the least id, how many, and more.
 func (s *Store) ids(ctx context.Context, doing string, p backends.Partition, page store.Page, query string, more ...any) (*store.IDPage, error) {
-	return call(ctx, s, &reading, doing+" of "+p.String(), p, "", func(t *tx) (*store.IDPage, error) {
+	return call(ctx, s, reading, doing+" of "+p.String(), p, "", func(t *tx) *store.IDPage {
 		within, err := plan.ParseNames("id", "", page.Cursor)
-		if err != nil {
-			return nil, err
-		}
+		t.check(err)
 		out := &store.IDPage{}
-		found, err := last(t, rowToID, query, append([]any{t.name, []byte(within.Low), page.Size() + 1}, more...)...)
+		found := ask(t, rowToID, query, append([]any{t.name, []byte(within.Low), page.Size() + 1}, more...)...)
 		out.IDs, out.Next = plan.Cut(found, page, func(id *string) string { return plan.NamesCursor(*id) })
-		return out, err
+		return out
 	})
 }
 

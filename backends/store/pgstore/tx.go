@@ -20,7 +20,7 @@ import (
 
 // access is how a call meets the database.
 type access struct {
-	begin  string
+	begin  string // empty: the call is one statement
 	lock   string // of the partition's row
 	create bool   // the row, if it is missing
 	erases bool   // also for an operation that began before a drop
@@ -36,9 +36,9 @@ const (
 // after that sees everything that was committed before. Sessions change beside each other, and
 // beside a batch. Batches follow each other. A drop waits for all, and all for it.
 var (
-	glancing  = access{} // one query
-	reading   = access{begin: toRead}
-	listing   = access{begin: toRead, all: true}
+	reading   = access{} // one query
+	paging    = access{begin: toRead}
+	listing   = access{all: true} // one query
 	purging   = access{begin: toWrite, all: true}
 	updating  = access{begin: toWrite, lock: ` FOR KEY SHARE`}
 	appending = access{begin: toWrite, lock: ` FOR KEY SHARE`, create: true}
@@ -58,10 +58,8 @@ const everywhere = "*"
 
 // call runs fn in a transaction on p, if the names are legal, and returns its result. It repeats fn
 // after a transient failure. The result of a failed call is the zero value.
-func call[T any](ctx context.Context, s *Store, a *access, doing string, p backends.Partition, session string, fn func(*tx) (T, error)) (out T, err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err = cmp.Or(s.open(), p.Validate(), store.ValidateSession(session)); err == nil {
+func call[T any](ctx context.Context, s *Store, a access, doing string, p backends.Partition, session string, fn func(*tx) T) (out T, err error) {
+	if err = cmp.Or(p.Validate(), store.ValidateSession(session)); err == nil {
 		err = s.retry(ctx, func() error {
 			out, err = once(ctx, s, a, p, fn)
 			return err
@@ -72,19 +70,21 @@ func call[T any](ctx context.Context, s *Store, a *access, doing string, p backe
 
 // retry calls fn again after a transient failure.
 func (s *Store) retry(ctx context.Context, fn func() error) error {
-	until := backends.SystemClock().Add(s.opts.Retry)
+	limit, cancel := context.WithTimeout(ctx, s.opts.Retry)
+	defer cancel()
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		err := fn()
+		err := fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
+		if !s.closed.Load() {
+			err = fn()
+		}
 		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
+		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
-		case !transient(err) || !backends.SystemClock().Before(until):
+		case err == nil || limit.Err() != nil || !transient(err):
 			return err
 		}
 		select {
-		case <-ctx.Done():
+		case <-limit.Done():
 		case <-time.After(rand.N(wait)):
 		}
 	}
@@ -92,22 +92,25 @@ func (s *Store) retry(ctx context.Context, fn func() error) error {
 
 // tx is one transaction. Statements wait in a queue until an answer is needed, and go to the
 // server together: most calls take two or three round trips, however many statements they have.
+//
+// The first error stays. Nothing is sent after it, and queries find nothing. So a call goes on to
+// its end, where once looks at the error.
 type tx struct {
 	*Store
-	*access
-	ctx   context.Context
-	conn  *pgxpool.Conn
-	p     backends.Partition // of the call
-	name  string             // of the partition, or everywhere
-	part  partition          // its row, as it is locked
-	now   time.Time
-	queue *pgx.Batch
-	err   error // of a value that could not be encoded
-	over  bool  // finish was called
+	access
+	ctx     context.Context
+	conn    *pgxpool.Conn
+	p       backends.Partition // of the call
+	name    string             // of the partition, or everywhere
+	part    partition          // its row, as it is locked
+	now     time.Time
+	queue   *pgx.Batch
+	err     error
+	refused error // the error of a call whose transaction is committed: see update
 }
 
-// once makes one attempt of a call. The result of a failed one is the zero value.
-func once[T any](ctx context.Context, s *Store, a *access, p backends.Partition, fn func(*tx) (T, error)) (out T, err error) {
+// once makes one attempt of a call.
+func once[T any](ctx context.Context, s *Store, a access, p backends.Partition, fn func(*tx) T) (out T, err error) {
 	var none T
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -123,20 +126,21 @@ func once[T any](ctx context.Context, s *Store, a *access, p backends.Partition,
 	}
 	t.exec(settings, t.name, fmt.Sprint(s.opts.Timeout.Milliseconds()))
 	if a.lock != "" {
-		err = t.lock()
+		t.enter()
 	}
-	if err == nil {
-		out, err = fn(t)
+	if t.err == nil {
+		out = fn(t)
 	}
-	if err == nil && !t.over {
-		err = t.finish()
-	}
-	if err != nil {
+	t.finish()
+	if err = cmp.Or(t.err, t.refused); err != nil {
 		t.rollback()
 		return none, err
 	}
 	return out, nil
 }
+
+// check keeps the first error.
+func (t *tx) check(err error) { t.err = cmp.Or(t.err, err) }
 
 // exec queues a statement.
 func (t *tx) exec(query string, args ...any) { t.queue.Queue(t.sql(query), args...) }
@@ -153,66 +157,61 @@ func list[T any](t *tx, out *[]T, read pgx.RowToFunc[T], query string, args ...a
 }
 
 // ask sends the queue with a query, and returns its rows.
-func ask[T any](t *tx, read pgx.RowToFunc[T], query string, args ...any) (out []T, err error) {
+func ask[T any](t *tx, read pgx.RowToFunc[T], query string, args ...any) (out []T) {
 	list(t, &out, read, query, args...)
-	err = t.flush()
-	return out, err
+	t.flush()
+	return out
 }
 
-// last is ask with the end of the transaction.
-func last[T any](t *tx, read pgx.RowToFunc[T], query string, args ...any) (out []T, err error) {
-	list(t, &out, read, query, args...)
-	err = t.finish()
-	return out, err
-}
-
-// values sends the queue with a query of JSON, by flush or finish, and returns its values.
-func values[T any](t *tx, send func() error, what, query string, args ...any) ([]T, error) {
-	var texts []string
-	list(t, &texts, pgx.RowTo[string], query, args...)
-	if err := send(); err != nil {
-		return nil, err
+// first returns the zero value if nothing was found.
+func first[T any](found []T) (v T) {
+	if len(found) > 0 {
+		v = found[0]
 	}
-	return decode[T](what, texts)
+	return v
 }
 
-func decode[T any](what string, texts []string) ([]T, error) {
-	if len(texts) == 0 {
-		return nil, nil
+// only is first for something that must be there.
+func only[T any](t *tx, found []T) T {
+	if len(found) == 0 {
+		t.check(fmt.Errorf("%w: in %s", backends.ErrNotFound, t.p))
 	}
+	return first(found)
+}
+
+// decode returns values that were read as JSON.
+func decode[T any](t *tx, what string, texts []string) []T {
 	out := make([]T, len(texts))
-	return out, plan.Each(len(out), func(i int) error { return plan.Decode(what, texts[i], &out[i]) })
+	t.check(plan.Each(len(out), func(i int) error { return plan.Decode(what, texts[i], &out[i]) }))
+	return out
 }
 
-// encode returns a value as JSON. An error of it fails the transaction.
+// encode returns a value as JSON.
 func (t *tx) encode(what string, v any) string {
 	text, err := plan.Encode(what, v)
-	t.err = cmp.Or(t.err, err)
+	t.check(err)
 	return text
 }
 
 // flush sends the queue, and waits for all answers.
-func (t *tx) flush() error {
-	some := t.queue
-	if t.err != nil || some.Len() == 0 {
-		return t.err
+func (t *tx) flush() {
+	if some := t.queue; t.err == nil && some.Len() > 0 {
+		t.queue = &pgx.Batch{}
+		t.err = t.conn.SendBatch(t.ctx, some).Close()
 	}
-	t.queue = &pgx.Batch{}
-	return t.conn.SendBatch(t.ctx, some).Close()
 }
 
-// finish sends the queue with the end of the transaction. A write without an answer is left in
-// doubt: the caller knows whether a repeat is harmless.
-func (t *tx) finish() error {
-	t.over = true
+// finish sends the queue with the end of the transaction, unless that was sent before. A write
+// without an answer is left in doubt: the caller knows whether a repeat is harmless.
+func (t *tx) finish() {
+	doubtful := t.err == nil && t.begin == toWrite
 	if t.begin != "" {
 		t.exec(`COMMIT`)
 	}
-	err := t.flush()
-	if err != nil && t.err == nil && t.begin == toWrite && !undone(err) {
-		return fmt.Errorf("%w: no answer to COMMIT: it may be stored: %w", backends.ErrUnavailable, err)
+	t.begin = ""
+	if t.flush(); doubtful && t.err != nil && !undone(t.err) {
+		t.err = fmt.Errorf("%w: no answer to COMMIT: it may be stored: %w", backends.ErrUnavailable, t.err)
 	}
-	return err
 }
 
 // rollback ends a transaction that is still open, so that the connection can be used again.

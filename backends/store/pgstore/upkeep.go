@@ -22,9 +22,9 @@ var contradictions string
 // sound data. Check reads every key in one transaction, and writers go on. Pages and indexes are
 // the server's own: pg_amcheck and data checksums look at those.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
-	return call(ctx, s, &listing, "check", anybody("any"), "", func(t *tx) ([]string, error) {
-		t.exec(`SET LOCAL statement_timeout = 0`)
-		return last(t, pgx.RowTo[string], contradictions, mostFindings)
+	return call(ctx, s, listing, "check", anybody("any"), "", func(t *tx) []string {
+		t.exec(`SELECT set_config('statement_timeout', '0', true)`)
+		return ask(t, pgx.RowTo[string], contradictions, mostFindings)
 	})
 }
 
@@ -45,11 +45,8 @@ func (s *Store) Outside() []string {
 // needs room for the largest table twice, and a role that owns the tables. The end of ctx ends
 // it. Rows that a transaction of another program still sees stay: repeat it when that has ended.
 func (s *Store) Compact(ctx context.Context) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	err := s.open()
-	if err == nil {
-		_, err = s.pool.Exec(ctx, s.sql(`VACUUM (FULL) @lives, @partitions, @records, @tombstones, @events, @batches, @sessions, @messages, @blobs`))
-	}
-	return describe("compact", err)
+	return describe("compact", s.retry(ctx, func() error {
+		_, err := s.pool.Exec(ctx, s.sql(`VACUUM (FULL) @lives, @partitions, @records, @tombstones, @events, @batches, @sessions, @messages, @blobs`))
+		return err
+	}))
 }
