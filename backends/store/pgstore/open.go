@@ -114,48 +114,49 @@ func New(ctx context.Context, pool *pgxpool.Pool, o *Options) (*Store, error) {
 		return nil, fmt.Errorf("pgstore: %w: no pool: pass one, or use Open with a URL", backends.ErrInvalid)
 	}
 	s := &Store{pool: pool, opts: opts, schema: strings.NewReplacer("@schema", `"`+opts.Schema+`"`, "@", `"`+opts.Schema+`".`)}
-	if err := s.retry(ctx, func() error { return s.prepare(ctx) }); err != nil {
+	err = s.retry(ctx, func() error {
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return s.prepare(ctx, tx) })
+	})
+	if err != nil {
 		return nil, describe("open", err)
 	}
 	return s, nil
 }
 
-// prepare looks at the server and brings the schema up to date.
-func (s *Store) prepare(ctx context.Context) error {
+// prepare looks at the server and brings the schema up to date, while other processes wait for it.
+func (s *Store) prepare(ctx context.Context, tx pgx.Tx) error {
+	const look = `SELECT current_setting('server_encoding'), current_setting('server_version_num')::int / 10000,
+		pg_advisory_xact_lock(hashtext('einomem schema'), hashtext($1))::text`
 	var encoding string
-	var version int
-	err := s.pool.QueryRow(ctx, `SELECT current_setting('server_encoding'), current_setting('server_version_num')::int`).Scan(&encoding, &version)
+	var server int
+	err := tx.QueryRow(ctx, look, s.opts.Schema).Scan(&encoding, &server, nil)
 	switch {
 	case err != nil:
 		return err
 	case encoding != "UTF8":
 		return fmt.Errorf("%w: the database's encoding is %s: create one with ENCODING 'UTF8' TEMPLATE template0", backends.ErrInvalid, encoding)
-	case version < 130000:
-		return fmt.Errorf("%w: the server has version %d: 13 is the oldest", backends.ErrInvalid, version/10000)
+	case server < 13:
+		return fmt.Errorf("%w: the server has version %d: 13 is the oldest", backends.ErrInvalid, server)
 	}
-	if err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.migrate(ctx, tx) }); err != nil || !s.opts.RowSecurity {
+	if err := s.migrate(ctx, tx); err != nil || !s.opts.RowSecurity {
 		return err
 	}
-	return s.secure(ctx)
+	return s.secure(ctx, tx)
 }
 
 //go:embed schema.sql
 var schema string
 
 // ladder holds one script for each step from one schema version to the next: ladder[n:] brings
-// a schema of version n up to date.
+// a schema of version n up to date. The last statement of a step writes its version.
 var ladder = []string{schema}
 
-// migrate carries out the steps that are missing, while other processes wait for it.
+// migrate carries out the steps that are missing.
 func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('einomem schema ' || $1, 0))`, s.opts.Schema); err != nil {
-		return err
-	}
-	var there bool
-	const tables = `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'identity')`
-	err := tx.QueryRow(ctx, tables, s.opts.Schema).Scan(&there) // to_regclass may answer from a cache of before the lock
+	const tables = `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'identity'`
 	version := 0
-	if err == nil && there {
+	err := tx.QueryRow(ctx, tables, s.opts.Schema).Scan(&version) // to_regclass may answer from a cache of before the lock
+	if err == nil && version > 0 {
 		err = tx.QueryRow(ctx, s.sql(`SELECT version FROM @identity`)).Scan(&version)
 	}
 	switch {
@@ -163,11 +164,10 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 		return err
 	case version > len(ladder):
 		return fmt.Errorf("%w: the schema has version %d, and this code knows versions up to %d: update the code", backends.ErrUnavailable, version, len(ladder))
-	case version < len(ladder):
-		for _, step := range append(ladder[version:], fmt.Sprintf(`UPDATE @identity SET version = %d`, len(ladder))) {
-			if _, err := tx.Conn().PgConn().Exec(ctx, s.sql(step)).ReadAll(); err != nil {
-				return err
-			}
+	}
+	for _, step := range ladder[version:] {
+		if _, err := tx.Conn().PgConn().Exec(ctx, s.sql(step)).ReadAll(); err != nil {
+			return err
 		}
 	}
 	return tx.QueryRow(ctx, s.sql(`SELECT id FROM @identity`)).Scan(&s.id)
@@ -177,12 +177,12 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 var rowSecurity string
 
 // secure turns row security on, and makes sure that it holds for this role.
-func (s *Store) secure(ctx context.Context) error {
-	if _, err := s.pool.Exec(ctx, s.sql(rowSecurity)); err != nil {
-		return err
+func (s *Store) secure(ctx context.Context, tx pgx.Tx) error {
+	active := false
+	_, err := tx.Exec(ctx, s.sql(rowSecurity))
+	if err == nil {
+		err = tx.QueryRow(ctx, s.sql(`SELECT row_security_active('@partitions')`)).Scan(&active)
 	}
-	var active bool
-	err := s.pool.QueryRow(ctx, s.sql(`SELECT row_security_active('@partitions')`)).Scan(&active)
 	if err == nil && !active {
 		err = fmt.Errorf("%w: row security does not hold for this role: choose one that is neither a superuser nor BYPASSRLS", backends.ErrInvalid)
 	}
