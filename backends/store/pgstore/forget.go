@@ -5,6 +5,7 @@ package pgstore
 
 import (
 	"context"
+	_ "embed" // the check
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -27,23 +28,19 @@ const purgeEvery, purgeBatch = 64, 100
 // purge erases expired sessions of all partitions, which get no more messages. It leaves locked
 // ones to others.
 func (s *Store) purge(ctx context.Context) error {
-	_, err := call(ctx, s, purging, "erase expired sessions", anybody("any"), "", func(t *tx) any {
+	return do(ctx, s, listing, "erase expired sessions", anybody("any"), "", func(t *tx) {
 		t.erase(`pk = ANY (ARRAY(SELECT pk FROM @sessions WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED))`,
 			t.now.UnixMicro(), purgeBatch)
-		return nil
 	})
-	return err
 }
 
 // Delete implements [store.Sessions].
 func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) error {
-	_, err := call(ctx, s, deleting, fmt.Sprintf("delete session %q", id), p, id, func(t *tx) any {
+	return do(ctx, s, deleting, fmt.Sprintf("delete session %q", id), p, id, func(t *tx) {
 		t.session(id)
 		t.erase(`part = $1 AND id = $2`, t.part.PK, []byte(id))
 		t.exec(`DELETE FROM @blobs WHERE part = $1 AND session = $2`, t.part.PK, []byte(id)) // put before the first message
-		return nil
 	})
-	return err
 }
 
 // EraseMessages implements [store.Sessions].
@@ -120,6 +117,46 @@ func (t *tx) alive() {
 // Fence implements [store.Records]. Every write looks at the epochs of all partitions that its
 // operation began in, so it waits only for the writes that have looked before.
 func (s *Store) Fence(ctx context.Context, p, of backends.Partition) error {
-	_, err := call(ctx, s, dropping, fmt.Sprintf("fence %s for %s", p, of), p, "", func(*tx) any { return nil })
-	return err
+	return do(ctx, s, dropping, fmt.Sprintf("fence %s for %s", p, of), p, "", func(*tx) {})
+}
+
+// mostFindings is how many lines Check returns.
+const mostFindings = 100
+
+//go:embed check.sql
+var contradictions string
+
+// Check compares the tables with each other: the records of each partition with their number and
+// its version, the messages of each session with their number. Every row must have its partition
+// and its session. It returns a line for each contradiction, at most 100; the result is empty for
+// sound data. Check reads every key in one transaction, and writers go on. Pages and indexes are
+// the server's own: pg_amcheck and data checksums look at those.
+func (s *Store) Check(ctx context.Context) ([]string, error) {
+	return call(ctx, s, listing, "check", anybody("any"), "", func(t *tx) []string {
+		t.exec(`SELECT set_config('statement_timeout', '0', true)`)
+		return ask(t, pgx.RowTo[string], contradictions, mostFindings)
+	})
+}
+
+// Outside lists the places of erased data that are out of reach for a transaction: see
+// [backends.Receipt].
+func (s *Store) Outside() []string {
+	return []string{
+		"Postgres, tables: deleted rows keep their bytes until VACUUM FULL of schema " + s.opts.Schema + " (Store.Compact)",
+		"Postgres, write-ahead log: run CHECKPOINT and pg_switch_wal; archived files keep what was erased",
+		"Postgres, replicas: they follow the primary",
+		"Postgres, logs, if the server logs parameters of statements",
+		"backups and copies of the database, and what the file system and the disk keep of blocks that were freed",
+	}
+}
+
+// Compact writes every table anew without deleted rows (VACUUM FULL), and so erases their bytes in
+// tables, indexes and overflow tables. Calls of all processes wait while it writes a table. It
+// needs room for the largest table twice, and a role that owns the tables. The end of ctx ends
+// it. Rows that a transaction of another program still sees stay: repeat it when that has ended.
+func (s *Store) Compact(ctx context.Context) error {
+	return describe("compact", s.retry(ctx, func() error {
+		_, err := s.pool.Exec(ctx, s.sql(`VACUUM (FULL) @lives, @partitions, @records, @tombstones, @events, @batches, @sessions, @messages, @blobs`))
+		return err
+	}))
 }

@@ -14,6 +14,152 @@ import (
 	"github.com/einomem/einomem/backends/store/plan"
 )
 
+// Apply implements [store.Records].
+func (s *Store) Apply(ctx context.Context, p backends.Partition, b *store.Batch) (*store.Applied, error) {
+	if err := b.Validate(); err != nil {
+		return nil, describe("apply to "+p.String(), err)
+	}
+	doing := fmt.Sprintf("apply %d mutations to %s", len(b.Mutations), p)
+	return call(ctx, s, batching, doing, p, "", func(t *tx) *store.Applied { return t.apply(b) })
+}
+
+// batch is a row of the table batches.
+type batch struct {
+	Version int64
+	Results string
+}
+
+func (t *tx) apply(b *store.Batch) *store.Applied {
+	var memories []string
+	var known []batch
+	list(t, &memories, pgx.RowTo[string], `SELECT memory FROM @records WHERE part = $1 AND id = ANY($2)`, t.part.PK, bytesOf(plan.Touched(b)))
+	list(t, &known, pgx.RowToStructByPos, `SELECT version, results FROM @batches WHERE part = $1 AND key = $2`, t.part.PK, []byte(b.Key))
+	var row *session
+	if b.Session != nil {
+		row = t.session(b.Session.Session)
+	}
+	t.flush()
+	out := &store.Applied{Version: t.part.Version}
+	if len(known) > 0 {
+		out.Replayed, out.Version = true, known[0].Version
+		t.check(plan.Decode("results of batch "+b.Key, known[0].Results, &out.Results))
+		if row != nil {
+			out.Session = row.Session
+		}
+		return out
+	}
+	todo := t.plan(b, memories)
+	if b.Session != nil {
+		out.Session = t.update(row, b.Session)
+		t.check(t.refused)
+	}
+	if t.err != nil {
+		return nil
+	}
+	if out.Results = todo.Results; todo.Changed || b.Session != nil {
+		out.Version = todo.Version
+		t.carryOut(todo)
+	}
+	if b.Key != "" {
+		t.remember(b.Key, out)
+	}
+	return out
+}
+
+// plan plans a batch on the memories that it touches.
+func (t *tx) plan(b *store.Batch, memories []string) *plan.Plan {
+	byID := make(map[string]*store.Record, len(memories))
+	for _, r := range decode[store.Record](t, "record", memories) { // without vectors
+		byID[r.ID] = &r
+	}
+	todo, err := plan.Batch(b, &plan.Input{Now: t.now, Next: t.part.Version + 1, Embedding: t.part.embedding(),
+		Record: func(id string) (*store.Record, error) { return byID[id], nil }})
+	t.check(err)
+	return todo
+}
+
+// carryOut writes the plan and the partition's new version.
+func (t *tx) carryOut(todo *plan.Plan) {
+	var whole, part, buried, events []row
+	for i := range todo.Writes {
+		w := &todo.Writes[i]
+		if w.Record == nil {
+			t.part.Records--
+			buried = append(buried, row{id: w.ID, version: todo.Version})
+			continue
+		}
+		r := row{id: w.ID, version: w.Record.Version, text: t.encode("record "+w.ID, &w.Record.Memory)}
+		if w.SameVector {
+			part = append(part, r)
+			continue
+		}
+		if r.data = w.Record.Vector; w.Old == 0 {
+			t.part.Records++
+		}
+		whole = append(whole, r)
+	}
+	for i := range todo.Events {
+		events = append(events, row{id: todo.Events[i].MemoryID, text: t.encode("event", &todo.Events[i])})
+	}
+	t.many(insertRecords, whole)
+	t.many(updateRecords, part)
+	t.many(buryRecords, buried)
+	t.exec(`DELETE FROM @events WHERE part = $1 AND id = ANY($2)`, t.part.PK, bytesOf(todo.Erased))
+	t.many(insertEvents, events)
+	if e := todo.Embedding; e != nil {
+		t.part.Model, t.part.Dim = []byte(e.Model), int64(e.Dim)
+	}
+	t.exec(`UPDATE @partitions SET version = $2, records = $3, model = $4, dim = $5 WHERE pk = $1`,
+		t.part.PK, todo.Version, t.part.Records, t.part.Model, t.part.Dim)
+}
+
+// remember keeps the key with its results, and deletes keys that are too old.
+func (t *tx) remember(key string, out *store.Applied) {
+	t.exec(`DELETE FROM @batches WHERE part = $1 AND created < $2`, t.part.PK, plan.Micros(t.now.Add(-plan.KeepKeys)))
+	t.exec(`INSERT INTO @batches (part, key, created, version, results) VALUES ($1, $2, $3, $4, $5)`,
+		t.part.PK, []byte(key), plan.Micros(t.now), out.Version, t.encode("results", out.Results))
+}
+
+// mostBytes is about the most that one statement carries.
+const mostBytes = 4 << 20
+
+// row is a row of a statement that writes many.
+type row struct {
+	id, text string
+	version  int64
+	data     []byte
+}
+
+// many queues a statement with rows, and more arguments after them.
+func (t *tx) many(query string, rows []row, more ...any) {
+	for len(rows) > 0 {
+		var ids, data [][]byte
+		var texts []string
+		var versions []int64
+		for size := 0; len(rows) > 0 && size < mostBytes; rows = rows[1:] {
+			r := &rows[0]
+			ids, versions, texts, data = append(ids, []byte(r.id)), append(versions, r.version), append(texts, r.text), append(data, r.data)
+			size += len(r.id) + len(r.text) + len(r.data)
+		}
+		t.exec(query, append([]any{t.part.PK, ids, versions, texts, data}, more...)...)
+	}
+}
+
+// The statements that write many rows, with the columns id, version, text and data.
+const (
+	fromRows = ` FROM unnest($2::bytea[], $3::bigint[], $4::text[], $5::bytea[]) AS r (id, version, text, data)`
+
+	insertRecords = `WITH back AS (DELETE FROM @tombstones WHERE part = $1 AND id = ANY($2))
+		INSERT INTO @records (part, id, version, memory, vector) SELECT $1::bigint, id, version, text, nullif(data, '')` + fromRows + `
+		ON CONFLICT (part, id) DO UPDATE SET version = excluded.version, memory = excluded.memory, vector = excluded.vector`
+	updateRecords = `UPDATE @records o SET version = r.version, memory = r.text` + fromRows + ` WHERE o.part = $1 AND o.id = r.id`
+	buryRecords   = `WITH gone AS (DELETE FROM @records WHERE part = $1 AND id = ANY($2))
+		INSERT INTO @tombstones (part, id, version) SELECT $1::bigint, id, version` + fromRows + `
+		ON CONFLICT (part, id) DO UPDATE SET version = excluded.version`
+	insertEvents   = `INSERT INTO @events (part, id, event) SELECT $1::bigint, id, text` + fromRows
+	insertMessages = `INSERT INTO @messages (part, session, seq, id, entry) SELECT $1::bigint, $6::bigint, version, id, text` + fromRows
+)
+
 // records returns the records that a query selects. It is the last statement of a transaction.
 func (t *tx) records(from string, args ...any) []store.Record {
 	var texts []string
@@ -59,7 +205,9 @@ func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string
 }
 
 // partition reads the row of the partition.
-func (t *tx) partition() partition { return first(ask(t, rowTo[partition], selectPartition, t.name)) }
+func (t *tx) partition() partition {
+	return first(ask(t, pgx.RowToStructByPos[partition], selectPartition+`name = $1`, t.name))
+}
 
 // lastVersion selects the last version of a page that begins after $2, at most $4. The page has
 // about $3 records, and tombstones, and only whole batches.

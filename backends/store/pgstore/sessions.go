@@ -32,7 +32,7 @@ const (
 // session sends the queue, and locks a session of the partition. It returns nil for a missing
 // one. An expired one is erased, and counts as missing.
 func (t *tx) session(id string) *session {
-	found := ask(t, rowTo[session], selectSession+`part = $1 AND id = $2 FOR UPDATE`, t.part.PK, []byte(id))
+	found := ask(t, pgx.RowToStructByPos[session], selectSession+`part = $1 AND id = $2 FOR UPDATE`, t.part.PK, []byte(id))
 	if len(found) == 0 {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r sto
 		r.Upto = math.MaxInt64
 	}
 	return call(ctx, s, reading, fmt.Sprintf("read session %q", id), p, id, func(t *tx) []store.Entry {
-		found := ask(t, rowTo[message], query, t.name, t.now.UnixMicro(), []byte(id), max(r.After, 0), r.Upto, r.Size(), r.Last)
+		found := ask(t, pgx.RowToStructByPos[message], query, t.name, t.now.UnixMicro(), []byte(id), max(r.After, 0), r.Upto, r.Size(), r.Last)
 		out := make([]store.Entry, len(found))
 		t.check(plan.Each(len(out), func(i int) error {
 			seq, what := found[0].Seq+int64(i), fmt.Sprintf("message %d", found[i].Seq)
@@ -194,7 +194,7 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 	return call(ctx, s, way, "list sessions", within, "", func(t *tx) *store.SessionPage {
 		after, err := parsePlace(q.Page.Cursor)
 		t.check(err)
-		found := ask(t, rowTo[session], selectSession+which+` AND (part, pk) > ($3, $4) AND `+unexpired+` ORDER BY part, pk LIMIT $5`,
+		found := ask(t, pgx.RowToStructByPos[session], selectSession+which+` AND (part, pk) > ($3, $4) AND `+unexpired+` ORDER BY part, pk LIMIT $5`,
 			t.name, t.now.UnixMicro(), after.part, after.at, q.Page.Size()+1)
 		out := &store.SessionPage{}
 		found, out.Next = plan.Cut(found, q.Page, func(s *session) string { return place{part: s.Part, at: s.PK}.String() })
@@ -206,19 +206,17 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 
 // PutBlob implements [store.Blobs].
 func (s *Store) PutBlob(ctx context.Context, p backends.Partition, session, name string, data []byte) error {
-	_, err := call(ctx, s, appending, fmt.Sprintf("put blob %q of session %q", name, session), p, session, func(t *tx) any {
+	return do(ctx, s, appending, fmt.Sprintf("put blob %q of session %q", name, session), p, session, func(t *tx) {
 		t.check(store.ValidateID("blob", name))
 		args := []any{t.part.PK, []byte(session), []byte(name)}
 		if data == nil {
 			t.exec(`DELETE FROM @blobs WHERE part = $1 AND session = $2 AND name = $3`, args...)
-			return nil
+			return
 		}
 		t.session(session) // an expired one takes its blobs with it
 		t.exec(`INSERT INTO @blobs (part, session, name, data) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (part, session, name) DO UPDATE SET data = excluded.data`, append(args, data)...)
-		return nil
 	})
-	return err
 }
 
 // ofBlobs begins the condition for blobs of a session that has not ended at $2.

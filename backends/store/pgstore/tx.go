@@ -6,11 +6,16 @@ package pgstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/einomem/einomem/backends"
@@ -38,8 +43,7 @@ const (
 var (
 	reading   = access{} // one query
 	paging    = access{begin: toRead}
-	listing   = access{all: true} // one query
-	purging   = access{begin: toWrite, all: true}
+	listing   = access{all: true} // one query, or one statement that writes
 	updating  = access{begin: toWrite, lock: ` FOR KEY SHARE`}
 	appending = access{begin: toWrite, lock: ` FOR KEY SHARE`, create: true}
 	deleting  = access{begin: toWrite, lock: ` FOR KEY SHARE`, erases: true}
@@ -53,9 +57,6 @@ const settings = `SELECT set_config('einomem.partition', $1, true), set_config('
 	set_config('idle_in_transaction_session_timeout', $2, true),
 	CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`
 
-// everywhere stands for the name of all partitions, which none can have.
-const everywhere = "*"
-
 // call runs fn in a transaction on p, if the names are legal, and returns its result. It repeats fn
 // after a transient failure. The result of a failed call is the zero value.
 func call[T any](ctx context.Context, s *Store, a access, doing string, p backends.Partition, session string, fn func(*tx) T) (out T, err error) {
@@ -66,6 +67,12 @@ func call[T any](ctx context.Context, s *Store, a access, doing string, p backen
 		})
 	}
 	return out, describe(doing, err)
+}
+
+// do is call for a work without a result.
+func do(ctx context.Context, s *Store, a access, doing string, p backends.Partition, session string, fn func(*tx)) error {
+	_, err := call(ctx, s, a, doing, p, session, func(t *tx) any { fn(t); return nil })
+	return err
 }
 
 // retry calls fn again after a transient failure.
@@ -101,7 +108,7 @@ type tx struct {
 	ctx     context.Context
 	conn    *pgxpool.Conn
 	p       backends.Partition // of the call
-	name    string             // of the partition, or everywhere
+	name    string             // of the partition, or "*"
 	part    partition          // its row, as it is locked
 	now     time.Time
 	queue   *pgx.Batch
@@ -119,7 +126,7 @@ func once[T any](ctx context.Context, s *Store, a access, p backends.Partition, 
 	defer conn.Release() // ends a connection that is still in a transaction
 	t := &tx{Store: s, access: a, ctx: ctx, conn: conn, p: p, name: p.String(), now: s.now(), queue: &pgx.Batch{}}
 	if a.all {
-		t.name = everywhere
+		t.name = "*" // no partition can have it
 	}
 	if a.begin != "" {
 		t.exec(a.begin)
@@ -133,7 +140,11 @@ func once[T any](ctx context.Context, s *Store, a access, p backends.Partition, 
 	}
 	t.finish()
 	if err = cmp.Or(t.err, t.refused); err != nil {
-		t.rollback()
+		if conn.Conn().PgConn().TxStatus() != 'I' {
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Timeout)
+			defer cancel()
+			_, _ = conn.Exec(end, "ROLLBACK") // so that the connection can be used again
+		}
 		return none, err
 	}
 	return out, nil
@@ -144,9 +155,6 @@ func (t *tx) check(err error) { t.err = cmp.Or(t.err, err) }
 
 // exec queues a statement.
 func (t *tx) exec(query string, args ...any) { t.queue.Queue(t.sql(query), args...) }
-
-// rowTo reads a row into the fields of a T, by their order.
-func rowTo[T any](row pgx.CollectableRow) (T, error) { return pgx.RowToStructByPos[T](row) }
 
 // list queues a query. When the queue was sent, out has its rows, too.
 func list[T any](t *tx, out *[]T, read pgx.RowToFunc[T], query string, args ...any) {
@@ -214,12 +222,67 @@ func (t *tx) finish() {
 	}
 }
 
-// rollback ends a transaction that is still open, so that the connection can be used again.
-func (t *tx) rollback() {
-	if t.conn.Conn().IsClosed() || t.conn.Conn().PgConn().TxStatus() == 'I' {
-		return
+// code returns the SQLSTATE of a server's error.
+func code(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), t.opts.Timeout)
-	defer cancel()
-	_, _ = t.conn.Exec(ctx, "ROLLBACK") // else Release ends the connection
+	return ""
+}
+
+// undone reports whether the server undid the transaction with this error.
+func undone(err error) bool {
+	c := code(err)
+	return c != "" && !strings.HasPrefix(c, "57P") && !strings.HasPrefix(c, "08")
+}
+
+// passing are the codes of failures that pass by themselves: see reasons.
+var passing = regexp.MustCompile(`^(40001|40P01|57P0[123]|53300|25006|08...)$`)
+
+// transient reports whether a repeat may succeed: the failure was before COMMIT, or undid it.
+func transient(err error) bool {
+	if c := code(err); c != "" && !errors.Is(err, backends.ErrUnavailable) {
+		return passing.MatchString(c)
+	}
+	return !plan.IsSentinel(err) // a connection that broke, or could not be made
+}
+
+// reason is the cause and the way out for a code of the server, or for a class of codes.
+type reason struct{ code, text string }
+
+var reasons = []reason{
+	{"40", "transactions of others were in the way each time: repeat it"},
+	{"57014", "the server ended the statement: raise Options.Timeout, or look for a long transaction that holds locks"},
+	{"57P", "the server stops or starts: repeat it"},
+	{"08", "the connection broke: repeat it"},
+	{"25006", "the server is a replica, which only reads: connect to the primary (target_session_attrs=read-write)"},
+	{"25P03", "this process hung too long in a transaction: repeat it"},
+	{"28", "the server refuses the user: look at its password and at pg_hba.conf"},
+	{"3D000", "the database does not exist: create it"},
+	{"42501", "the role lacks a right: grant it the tables, or let it create them"},
+	{"42", "the tables are not as this code made them: restore a backup"},
+	{"53100", "the disk is full: free some space and repeat the call"},
+	{"53300", "the server has no free connection: lower pool_max_conns, or raise max_connections"},
+	{"53", "the server lacks memory or room"},
+	{"XX001", "the data are damaged: restore a backup"},
+	{"XX002", "an index is damaged: run REINDEX"},
+	{"", "the server is out of reach, or met something unexpected: look at its log"},
+}
+
+// describe wraps an error with the call's work. Errors of the server and of the connection become
+// ErrUnavailable (ErrInvalid for a value that is too big) with the way out. Errors that already
+// wrap a sentinel keep it.
+func describe(doing string, err error) error {
+	c := code(err)
+	switch {
+	case err == nil:
+		return nil
+	case plan.IsSentinel(err):
+		return fmt.Errorf("pgstore: %s: %w", doing, err)
+	case strings.HasPrefix(c, "54"):
+		return fmt.Errorf("pgstore: %s: %w: larger than a value can be: %w", doing, backends.ErrInvalid, err)
+	}
+	why := slices.IndexFunc(reasons, func(r reason) bool { return strings.HasPrefix(c, r.code) })
+	return fmt.Errorf("pgstore: %s: %w: %s: %w", doing, backends.ErrUnavailable, reasons[why].text, err)
 }
