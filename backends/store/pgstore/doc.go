@@ -95,9 +95,11 @@
 //
 // # One contract, two dialects
 //
-// sqlitestore and pgstore share package plan and the form of their tables, and no SQL. Few
-// statements would read alike. A row in SQLite has a checksum, and a statement of its own, which
-// runs in the process. A statement for Postgres names its partition, locks, and takes many rows;
-// several go in one packet. Of sqlitestore's lines most are about its file: checksums, shared
-// commits, overwriting of pages.
+// sqlitestore and pgstore share what is decided: package plan says what a batch, an append, an update
+// and an erasure mean, and [store.OnFailure] repeats calls here and in redisstore. They share the
+// form of their tables, and no SQL. SQLite runs one statement a row inside the process, between
+// group commits, and each row has a checksum. Postgres takes many rows a statement and many
+// statements a packet; they lock rows, and find their partition by its name. A common layer would
+// be an interface of a method a statement. Each dialect would implement all of them, far beyond 200
+// lines, and the layer would come on top.
 package pgstore

@@ -12,6 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/backends/store/plan"
 )
 
 // erase queues the removal of sessions with their messages and blobs. The transaction must have
@@ -28,7 +29,7 @@ const purgeEvery, purgeBatch = 64, 100
 // purge erases expired sessions of all partitions, which get no more messages. It leaves locked
 // ones to others.
 func (s *Store) purge(ctx context.Context) error {
-	return do(ctx, s, listing, "erase expired sessions", anybody("any"), "", func(t *tx) {
+	return do(ctx, s, listing, "erase expired sessions", anybody, "", func(t *tx) {
 		t.erase(`pk = ANY (ARRAY(SELECT pk FROM @sessions WHERE expires <= $1 ORDER BY expires LIMIT $2 FOR UPDATE SKIP LOCKED))`,
 			t.now.UnixMicro(), purgeBatch)
 	})
@@ -45,26 +46,20 @@ func (s *Store) Delete(ctx context.Context, p backends.Partition, id string) err
 
 // EraseMessages implements [store.Sessions].
 func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, id string, seqs ...int64) (int, error) {
-	return call(ctx, s, updating, fmt.Sprintf("erase %d messages of session %q", len(seqs), id), p, id, func(t *tx) (n int) {
+	return call(ctx, s, updating, fmt.Sprintf("erase %d messages of session %q", len(seqs), id), p, id, func(t *tx) int {
 		row := t.session(id)
-		if row == nil {
+		if row.PK == 0 {
 			return 0
 		}
 		entries := ask(t, pgx.RowTo[string], `SELECT entry FROM @messages WHERE session = $1 AND seq = ANY($2)`, row.PK, seqs)
-		for _, e := range decode[store.Entry](t, "message", entries) {
-			if e.Erased {
-				continue
-			}
-			row.Tokens -= int64(e.Tokens)
-			e = e.Erase()
+		rests := plan.Erase(row.Session, decode[store.Entry](t, "message", entries))
+		for _, e := range rests {
 			t.exec(`UPDATE @messages SET entry = $3 WHERE session = $1 AND id = $2`, row.PK, []byte(e.ID), t.encode("message "+e.ID, &e))
-			n++
 		}
-		if n > 0 {
-			row.Title, row.Summary, row.SummaryUpto = "", "", 0
+		if len(rests) > 0 {
 			t.save(row)
 		}
-		return n
+		return len(rests)
 	})
 }
 
@@ -132,7 +127,7 @@ var contradictions string
 // sound data. Check reads every key in one transaction, and writers go on. Pages and indexes are
 // the server's own: pg_amcheck and data checksums look at those.
 func (s *Store) Check(ctx context.Context) ([]string, error) {
-	return call(ctx, s, listing, "check", anybody("any"), "", func(t *tx) []string {
+	return call(ctx, s, listing, "check", anybody, "", func(t *tx) []string {
 		t.exec(`SELECT set_config('statement_timeout', '0', true)`)
 		return ask(t, pgx.RowTo[string], contradictions, mostFindings)
 	})

@@ -34,7 +34,7 @@ func (t *tx) apply(b *store.Batch) *store.Applied {
 	var known []batch
 	list(t, &memories, pgx.RowTo[string], `SELECT memory FROM @records WHERE part = $1 AND id = ANY($2)`, t.part.PK, bytesOf(plan.Touched(b)))
 	list(t, &known, pgx.RowToStructByPos, `SELECT version, results FROM @batches WHERE part = $1 AND key = $2`, t.part.PK, []byte(b.Key))
-	var row *session
+	var row session
 	if b.Session != nil {
 		row = t.session(b.Session.Session)
 	}
@@ -42,10 +42,8 @@ func (t *tx) apply(b *store.Batch) *store.Applied {
 	out := &store.Applied{Version: t.part.Version}
 	if len(known) > 0 {
 		out.Replayed, out.Version = true, known[0].Version
+		out.Session = row.Session
 		t.check(plan.Decode("results of batch "+b.Key, known[0].Results, &out.Results))
-		if row != nil {
-			out.Session = row.Session
-		}
 		return out
 	}
 	todo := t.plan(b, memories)
@@ -115,9 +113,9 @@ func (t *tx) carryOut(todo *plan.Plan) {
 
 // remember keeps the key with its results, and deletes keys that are too old.
 func (t *tx) remember(key string, out *store.Applied) {
-	t.exec(`DELETE FROM @batches WHERE part = $1 AND created < $2`, t.part.PK, plan.Micros(t.now.Add(-plan.KeepKeys)))
-	t.exec(`INSERT INTO @batches (part, key, created, version, results) VALUES ($1, $2, $3, $4, $5)`,
-		t.part.PK, []byte(key), plan.Micros(t.now), out.Version, t.encode("results", out.Results))
+	t.exec(`WITH old AS (DELETE FROM @batches WHERE part = $1 AND created < $6)
+		INSERT INTO @batches (part, key, created, version, results) VALUES ($1, $2, $3, $4, $5)`,
+		t.part.PK, []byte(key), plan.Micros(t.now), out.Version, t.encode("results", out.Results), plan.Micros(t.now.Add(-plan.KeepKeys)))
 }
 
 // mostBytes is about the most that one statement carries.
@@ -190,18 +188,14 @@ const changesPage = 1000
 // Changes implements [store.Records].
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
 	doing := "changes of " + p.String()
-	since, err := parsePlace(cursor)
-	if err != nil {
-		return nil, describe(doing, err)
-	}
 	part, err := call(ctx, s, reading, doing, p, "", (*tx).partition)
 	switch {
 	case err != nil:
 		return nil, err
-	case part.at(part.Version) == since:
+	case cursor == part.at(part.Version), cursor == "" && part.PK == 0:
 		return &store.ChangeSet{Version: part.Version, Cursor: cursor, Embedding: part.embedding()}, nil
 	}
-	return call(ctx, s, paging, doing, p, "", func(t *tx) *store.ChangeSet { return t.changes(since) })
+	return call(ctx, s, paging, doing, p, "", func(t *tx) *store.ChangeSet { return t.changes(cursor) })
 }
 
 // partition reads the row of the partition.
@@ -216,7 +210,9 @@ const lastVersion = `SELECT coalesce(min(version), $4) FROM (
 	UNION ALL (SELECT version FROM @tombstones WHERE part = $1 AND version > $2 ORDER BY version LIMIT 1 OFFSET $3 - 1)) ends`
 
 // changes reads one page.
-func (t *tx) changes(since place) *store.ChangeSet {
+func (t *tx) changes(cursor string) *store.ChangeSet {
+	since, err := parsePlace(cursor)
+	t.check(err)
 	part := t.partition()
 	out := &store.ChangeSet{Embedding: part.embedding()}
 	// A partition of another key was dropped. A version ahead may be lost, and so may one that
@@ -228,7 +224,7 @@ func (t *tx) changes(since place) *store.ChangeSet {
 		return out
 	}
 	out.Version = first(ask(t, pgx.RowTo[int64], lastVersion, part.PK, since.at, changesPage, part.Version))
-	out.Cursor, out.More = part.at(out.Version).String(), out.Version < part.Version
+	out.Cursor, out.More = part.at(out.Version), out.Version < part.Version
 	const within = `part = $1 AND version > $2 AND version <= $3 ORDER BY version, id`
 	if since.at > 0 { // a new reader has nothing to remove
 		list(t, &out.Removed, rowToID, `SELECT id FROM @tombstones WHERE `+within, part.PK, since.at, out.Version)

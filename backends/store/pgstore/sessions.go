@@ -29,27 +29,26 @@ const (
 	unexpired = `(expires IS NULL OR expires > $2)`
 )
 
-// session sends the queue, and locks a session of the partition. It returns nil for a missing
-// one. An expired one is erased, and counts as missing.
-func (t *tx) session(id string) *session {
-	found := ask(t, pgx.RowToStructByPos[session], selectSession+`part = $1 AND id = $2 FOR UPDATE`, t.part.PK, []byte(id))
-	if len(found) == 0 {
-		return nil
+// session sends the queue, and locks a session of the partition. The PK is 0 for a missing one. An
+// expired one is erased, and counts as missing.
+func (t *tx) session(id string) session {
+	row := first(ask(t, pgx.RowToStructByPos[session], selectSession+`part = $1 AND id = $2 FOR UPDATE`, t.part.PK, []byte(id)))
+	if row.PK == 0 {
+		return row
 	}
-	row := &found[0]
 	row.Session = &store.Session{Partition: t.p, ID: id, Created: t.now}
 	if row.State != "" {
 		t.check(plan.Decode("session "+id, row.State, row.Session))
 	}
 	if plan.Expired(row.Session, t.now) {
 		t.erase(`pk = $1`, row.PK)
-		return nil
+		return session{}
 	}
 	return row
 }
 
 // save queues the state as changed now.
-func (t *tx) save(row *session) {
+func (t *tx) save(row session) {
 	row.Version++
 	row.Updated = t.now
 	var expires any // NULL: never
@@ -82,8 +81,8 @@ func (s *Store) Update(ctx context.Context, p backends.Partition, u *store.Sessi
 
 // update returns the session after u. If its lease is doubted, the session is saved and the call is
 // refused: see [plan.Session].
-func (t *tx) update(row *session, u *store.SessionUpdate) *store.Session {
-	if row == nil {
+func (t *tx) update(row session, u *store.SessionUpdate) *store.Session {
+	if row.PK == 0 {
 		t.check(fmt.Errorf("session %q: %w", u.Session, backends.ErrNotFound))
 		return nil
 	}
@@ -113,16 +112,12 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, id string, a *
 // append adds entries to a session, which it creates if it is missing.
 func (t *tx) append(id string, a *store.Append) *store.Session {
 	to := t.session(id)
-	for to == nil && t.err == nil {
+	for to.PK == 0 && t.err == nil {
 		t.exec(`INSERT INTO @sessions (part, id) VALUES ($1, $2) ON CONFLICT (part, id) DO NOTHING`, t.part.PK, []byte(id))
 		to = t.session(id)
 	}
-	if to == nil {
+	if t.err != nil {
 		return nil
-	}
-	created := to.Version == 0
-	if created {
-		to.Scope = a.Scope
 	}
 	ids := make([]string, len(a.Entries))
 	for i := range a.Entries {
@@ -133,7 +128,7 @@ func (t *tx) append(id string, a *store.Append) *store.Session {
 		known[id] = true
 	}
 	var news []row
-	changed, err := plan.Append(a, to.Session, created, t.now, func(i int, seq int64) (bool, error) {
+	changed, err := plan.Append(a, to.Session, t.now, func(i int, seq int64) (bool, error) {
 		e := a.Entries[i]
 		if known[e.ID] {
 			return false, nil
@@ -182,7 +177,7 @@ func (s *Store) Read(ctx context.Context, p backends.Partition, id string, r sto
 // List implements [store.Sessions]. A list of all partitions goes from one to the next, and
 // erases some expired sessions on its way.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
-	which, within, way := `$1 = '*'`, anybody("any"), listing
+	which, within, way := `$1 = '*'`, anybody, listing
 	if q.Partition != nil {
 		which, within, way = `part = `+own, *q.Partition, reading
 	} else if err := s.purge(ctx); err != nil {

@@ -257,10 +257,8 @@ func (t *tx) enter() {
 // own is the key of the partition with the name $1.
 const own = `(SELECT pk FROM @partitions WHERE name = $1)`
 
-// anybody is a partition of a namespace, for a call that uses no row of it.
-func anybody(namespace string) backends.Partition {
-	return backends.Partition{Namespace: namespace, Kind: backends.PartitionUser, ID: "any"}
-}
+// anybody is a partition for a call on all, which uses no row of it.
+var anybody = backends.Partition{Namespace: "any", Kind: backends.PartitionUser, ID: "any"}
 
 // Partitions implements [store.Records]. They come in the order of their first writes.
 func (s *Store) Partitions(ctx context.Context, namespace string, page store.Page) (*store.PartitionPage, error) {
@@ -272,7 +270,9 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 		OR EXISTS (SELECT 1 FROM @sessions WHERE part = p.pk AND (expires IS NULL OR expires > $4))
 		OR EXISTS (SELECT 1 FROM @blobs b LEFT JOIN @sessions s ON s.part = b.part AND s.id = b.session
 			WHERE b.part = p.pk AND (s.expires IS NULL OR s.expires > $4))) ORDER BY pk LIMIT $3`
-	return call(ctx, s, listing, "partitions of "+namespace, anybody(namespace), "", func(t *tx) *store.PartitionPage {
+	within := anybody
+	within.Namespace = namespace
+	return call(ctx, s, listing, "partitions of "+namespace, within, "", func(t *tx) *store.PartitionPage {
 		after, err := parsePlace(page.Cursor)
 		t.check(err)
 		found := ask(t, pgx.RowToStructByPos[partition], query, namespace, after.part, page.Size()+1, t.now.UnixMicro())
@@ -293,7 +293,7 @@ type place struct{ part, at, server int64 }
 func (c place) String() string { return fmt.Sprintf("%d.%d.%d", c.part, c.at, c.server) }
 
 // at is the position of a reader that knows the partition up to a version.
-func (p *partition) at(version int64) place { return place{p.PK, version, p.Server} }
+func (p *partition) at(version int64) string { return place{p.PK, version, p.Server}.String() }
 
 // parsePlace reads a cursor. The empty one is the beginning.
 func parsePlace(cursor string) (c place, err error) {

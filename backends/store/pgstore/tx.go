@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,24 +76,16 @@ func do(ctx context.Context, s *Store, a access, doing string, p backends.Partit
 
 // retry calls fn again after a transient failure.
 func (s *Store) retry(ctx context.Context, fn func() error) error {
-	limit, cancel := context.WithTimeout(ctx, s.opts.Retry)
-	defer cancel()
-	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		err := fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
-		if !s.closed.Load() {
-			err = fn()
+	err := store.OnFailure(ctx, s.opts.Retry, transient, func() error {
+		if s.closed.Load() {
+			return fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
 		}
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil || limit.Err() != nil || !transient(err):
-			return err
-		}
-		select {
-		case <-limit.Done():
-		case <-time.After(rand.N(wait)):
-		}
+		return fn()
+	})
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
 	}
+	return err
 }
 
 // tx is one transaction. Statements wait in a queue until an answer is needed, and go to the
@@ -217,7 +208,7 @@ func (t *tx) finish() {
 		t.exec(`COMMIT`)
 	}
 	t.begin = ""
-	if t.flush(); doubtful && t.err != nil && !undone(t.err) {
+	if t.flush(); doubtful && t.err != nil && unclear.MatchString(code(t.err)) {
 		t.err = fmt.Errorf("%w: no answer to COMMIT: it may be stored: %w", backends.ErrUnavailable, t.err)
 	}
 }
@@ -231,22 +222,14 @@ func code(err error) string {
 	return ""
 }
 
-// undone reports whether the server undid the transaction with this error.
-func undone(err error) bool {
-	c := code(err)
-	return c != "" && !strings.HasPrefix(c, "57P") && !strings.HasPrefix(c, "08")
-}
-
-// passing are the codes of failures that pass by themselves: see reasons.
-var passing = regexp.MustCompile(`^(40001|40P01|57P0[123]|53300|25006|08...)$`)
+// The codes of failures, empty for one of the connection: see reasons.
+var (
+	passing = regexp.MustCompile(`^(|08...|25006|40001|40P01|53300|57P0[123])$`)
+	unclear = regexp.MustCompile(`^(|08...|57P..)$`) // the server may have committed
+)
 
 // transient reports whether a repeat may succeed: the failure was before COMMIT, or undid it.
-func transient(err error) bool {
-	if c := code(err); c != "" && !errors.Is(err, backends.ErrUnavailable) {
-		return passing.MatchString(c)
-	}
-	return !plan.IsSentinel(err) // a connection that broke, or could not be made
-}
+func transient(err error) bool { return !plan.IsSentinel(err) && passing.MatchString(code(err)) }
 
 // reason is the cause and the way out for a code of the server, or for a class of codes.
 type reason struct{ code, text string }
@@ -265,8 +248,7 @@ var reasons = []reason{
 	{"53100", "the disk is full: free some space and repeat the call"},
 	{"53300", "the server has no free connection: lower pool_max_conns, or raise max_connections"},
 	{"53", "the server lacks memory or room"},
-	{"XX001", "the data are damaged: restore a backup"},
-	{"XX002", "an index is damaged: run REINDEX"},
+	{"XX", "the data or an index are damaged: run REINDEX, or restore a backup"},
 	{"", "the server is out of reach, or met something unexpected: look at its log"},
 }
 

@@ -10,7 +10,8 @@
 // if a check fails. A plan holds for the records that it was made from, changed or not.
 //
 // [Session] does the same for one session. It returns the state after an update, for a
-// store that knows that the state before is still current. [Append] does it for an append.
+// store that knows that the state before is still current. [Append] does it for an append, and
+// [Erase] for an erasure of messages.
 //
 // Stores themselves validate the batch, replay idempotency keys, raise versions and look up
 // sessions. They share the encodings of values and cursors here: [Encode], [Decode], [Micros],
@@ -236,11 +237,15 @@ func Expired(s *store.Session, now time.Time) bool {
 }
 
 // Append adds a, which must be valid, to the log of a session. It changes the state st, and reports
-// whether it did; a session that was created for it counts as changed. It calls write with the
-// index of each entry and its number in the log. An entry is added if write returns true; one
-// whose id the log holds is skipped. Version and Updated stay as they are.
-func Append(a *store.Append, st *store.Session, created bool, now time.Time, write func(i int, seq int64) (bool, error)) (bool, error) {
-	idle, changed := !st.Pending(), created
+// whether it did. A session of version 0 was created for it: it counts as changed, and gets the
+// scope. Append calls write with the index of each entry and its number in the log. An entry is
+// added if write returns true; one whose id the log holds is skipped. Version and Updated stay as
+// they are.
+func Append(a *store.Append, st *store.Session, now time.Time, write func(i int, seq int64) (bool, error)) (bool, error) {
+	idle, changed := !st.Pending(), st.Version == 0
+	if changed {
+		st.Scope = a.Scope
+	}
 	for i := range a.Entries {
 		added, err := write(i, st.LastSeq+1)
 		if err != nil {
@@ -259,6 +264,23 @@ func Append(a *store.Append, st *store.Session, created bool, now time.Time, wri
 		st.Expires = now.Add(a.TTL)
 	}
 	return changed, nil
+}
+
+// Erase takes the content out of messages of a session, and returns their rests. Messages that were
+// erased before are left out. It changes the state st if there are others. Version and Updated stay
+// as they are.
+func Erase(st *store.Session, entries []store.Entry) []store.Entry {
+	var rests []store.Entry
+	for _, e := range entries {
+		if !e.Erased {
+			st.Tokens -= int64(e.Tokens)
+			rests = append(rests, e.Erase())
+		}
+	}
+	if len(rests) > 0 {
+		st.Title, st.Summary, st.SummaryUpto = "", "", 0
+	}
+	return rests
 }
 
 // Session returns the state of a session after u, which must be valid. The state before

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -244,34 +245,47 @@ func FuzzParseNames(f *testing.F) {
 
 func TestAppendSkipsWhatTheLogHolds(t *testing.T) {
 	a := &store.Append{Entries: []store.Entry{{Tokens: 3}, {Tokens: 5}, {Tokens: 7}}, Learnt: true, TTL: time.Hour}
-	st := &store.Session{LastSeq: 4, Watermark: 4, Tokens: 10}
+	st := &store.Session{Version: 1, LastSeq: 4, Watermark: 4, Tokens: 10}
 	var asked []int64
-	changed, err := plan.Append(a, st, false, now, func(i int, seq int64) (bool, error) {
+	changed, err := plan.Append(a, st, now, func(i int, seq int64) (bool, error) {
 		asked = append(asked, seq)
 		return i != 1, nil
 	})
 	require.NoError(t, err)
 	require.True(t, changed)
 	require.Equal(t, []int64{5, 6, 6}, asked, "an entry that was skipped leaves its number to the next")
-	require.Equal(t, &store.Session{LastSeq: 6, Watermark: 6, Tokens: 20, Expires: now.Add(time.Hour)}, st)
+	require.Equal(t, &store.Session{Version: 1, LastSeq: 6, Watermark: 6, Tokens: 20, Expires: now.Add(time.Hour)}, st)
 
 	st.Watermark = 5
-	_, err = plan.Append(a, st, false, now, func(int, int64) (bool, error) { return true, nil })
+	_, err = plan.Append(a, st, now, func(int, int64) (bool, error) { return true, nil })
 	require.NoError(t, err)
 	require.Equal(t, int64(5), st.Watermark, "what waits is still to be learnt from")
 }
 
 func TestAppendOfNothingNew(t *testing.T) {
-	a := &store.Append{Entries: []store.Entry{{Tokens: 3}}, TTL: time.Hour}
+	a := &store.Append{Entries: []store.Entry{{Tokens: 3}}, TTL: time.Hour, Scope: backends.Scope{UserID: "ann"}}
 	none := func(int, int64) (bool, error) { return false, nil }
-	for _, created := range []bool{false, true} {
-		st := &store.Session{}
-		changed, err := plan.Append(a, st, created, now, none)
+	for version, created := range []bool{true, false} {
+		st := &store.Session{Version: int64(version)}
+		changed, err := plan.Append(a, st, now, none)
 		require.NoError(t, err)
 		require.Equal(t, created, changed)
+		require.Equal(t, created, st.Scope == a.Scope, "a session keeps the scope of its first append")
 		require.Equal(t, created, !st.Expires.IsZero(), "an end moves only with a change")
 	}
 	failed := errors.New("no room")
-	_, err := plan.Append(a, &store.Session{}, true, now, func(int, int64) (bool, error) { return false, failed })
+	_, err := plan.Append(a, &store.Session{}, now, func(int, int64) (bool, error) { return false, failed })
 	require.ErrorIs(t, err, failed)
+}
+
+func TestEraseTakesContentOnce(t *testing.T) {
+	st := &store.Session{Version: 1, LastSeq: 2, Tokens: 10, Title: "bees", Summary: "of bees", SummaryUpto: 2}
+	said := store.Entry{Seq: 1, Tokens: 4, Message: backends.Message{ID: "m", Message: schema.UserMessage("bees")}}
+	rests := plan.Erase(st, []store.Entry{said})
+	require.Equal(t, []store.Entry{said.Erase()}, rests)
+	require.Equal(t, &store.Session{Version: 1, LastSeq: 2, Tokens: 6}, st)
+
+	st.Title = "another"
+	require.Empty(t, plan.Erase(st, rests))
+	require.Equal(t, &store.Session{Version: 1, LastSeq: 2, Tokens: 6, Title: "another"}, st)
 }

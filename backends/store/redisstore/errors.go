@@ -145,12 +145,6 @@ func badAnswer(answer any) error {
 	return fmt.Errorf("%w: unexpected answer of a script: %v", backends.ErrUnavailable, answer)
 }
 
-// firstPause and longestPause bound the time between two tries of a call.
-const (
-	firstPause   = 5 * time.Millisecond
-	longestPause = 250 * time.Millisecond
-)
-
 // retry calls f, again for as long as Config.Retry if it fails for a transient reason.
 // All steps of f must bear a repeat. The result is zero if there is an error.
 func retry[T any](ctx context.Context, s *Store, doing string, f func() (T, error)) (T, error) {
@@ -158,21 +152,17 @@ func retry[T any](ctx context.Context, s *Store, doing string, f func() (T, erro
 	if s.closed.Load() {
 		return none, fmt.Errorf("redisstore: %s: %w: the store is closed", doing, backends.ErrUnavailable)
 	}
-	limit, cancel := context.WithTimeout(ctx, s.config.Retry) // of the tries too: each may wait long for an answer
-	defer cancel()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		out, err := f()
-		if err == nil {
-			return out, nil
+	var out T
+	err := store.OnFailure(ctx, s.config.Retry, transient, func() (err error) { // the limit is of the tries too: each may wait long for an answer
+		if out, err = f(); err != nil && transient(err) {
+			s.refreshTopology(ctx, err)
 		}
-		if !transient(err) || limit.Err() != nil {
-			return none, describe(doing, err, ctx)
-		}
-		s.refreshTopology(ctx, err)
-		if !sleep(ctx, pause) {
-			return none, describe(doing, err, ctx)
-		}
+		return err
+	})
+	if err != nil {
+		return none, describe(doing, err, ctx)
 	}
+	return out, nil
 }
 
 // on is retry for a call on a partition and, perhaps, a session, after a check of their names.

@@ -404,19 +404,15 @@ func (s *Store) readContent(ctx context.Context, p backends.Partition, id string
 // erased replaces messages by their rests, and returns the answer of the script.
 func (s *Store) erased(ctx context.Context, before *session, entries []store.Entry) (any, error) {
 	p, id, now := before.Partition, before.ID, s.now()
-	state, tokens := before.Session, 0
-	state.Title, state.Summary, state.SummaryUpto = "", "", 0
-	for i := range entries {
-		tokens += entries[i].Tokens
-	}
+	state := before.Session
+	rests := plan.Erase(&state, entries)
 	args := &arguments{}
 	args.add(id, plan.Micros(now), assignments(s.begunIn(ctx, p)), before.upd, timeText(now))
 	args.json("session "+id, stateOf(&state))
-	args.add(-tokens, newNonce())
-	for _, e := range entries {
-		rest := e.Erase()
-		args.add(e.Seq)
-		args.json("message "+e.ID, &logged{Entry: &rest})
+	args.add(state.Tokens-before.Tokens, newNonce())
+	for i := range rests {
+		args.add(rests[i].Seq)
+		args.json("message "+rests[i].ID, &logged{Entry: &rests[i]})
 	}
 	if args.err != nil {
 		return nil, args.err

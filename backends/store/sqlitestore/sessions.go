@@ -134,19 +134,16 @@ func (s *Store) EraseMessages(ctx context.Context, p backends.Partition, session
 			if err != nil {
 				return 0, err
 			}
-			if len(found) == 0 || found[0].Erased {
-				continue
+			for _, rest := range plan.Erase(&row.Session, found) {
+				if err := c.rewrite(row, seq, rest); err != nil {
+					return 0, err
+				}
+				n++
 			}
-			row.Tokens -= int64(found[0].Tokens)
-			if err := c.rewrite(row, seq, found[0].Erase()); err != nil {
-				return 0, err
-			}
-			n++
 		}
 		if n == 0 {
 			return 0, nil
 		}
-		row.Title, row.Summary, row.SummaryUpto = "", "", 0
 		return n, c.saveSession(row, s.now())
 	})
 }
@@ -262,11 +259,11 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 	}
 	return call(ctx, s, s.write, doing, p, session, func(c *conn, part partition) (*store.Session, error) {
 		now := s.now()
-		row, created, err := c.ensureSession(part, session, a.Scope, now)
+		row, err := c.ensureSession(part, session, now)
 		if err != nil {
 			return nil, err
 		}
-		changed, err := plan.Append(a, &row.Session, created, now, func(i int, seq int64) (bool, error) {
+		changed, err := plan.Append(a, &row.Session, now, func(i int, seq int64) (bool, error) {
 			r := message(row, seq, texts[i])
 			n, err := c.count(`INSERT INTO messages (session, seq, id, entry, sum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (session, id) DO NOTHING`,
 				r.owner, seq, a.Entries[i].ID, r.text, r.checksum())
@@ -279,22 +276,21 @@ func (s *Store) Append(ctx context.Context, p backends.Partition, session string
 	})
 }
 
-// ensureSession reads a session, and creates a missing or expired one. It reports whether
-// it created one.
-func (c *conn) ensureSession(part partition, session string, scope backends.Scope, now time.Time) (*sessionRow, bool, error) {
+// ensureSession reads a session, and creates a missing or expired one.
+func (c *conn) ensureSession(part partition, session string, now time.Time) (*sessionRow, error) {
 	if err := c.create(&part); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	row, err := c.session(part, session, now)
 	if row != nil || err != nil {
-		return row, false, err
+		return row, err
 	}
 	if err := c.erase(byName, part.pk, session); err != nil { // it is expired, if it is there
-		return nil, false, err
+		return nil, err
 	}
-	row = &sessionRow{part: part.pk, Session: store.Session{Partition: part.Partition, ID: session, Scope: scope, Created: now}}
+	row = &sessionRow{part: part.pk, Session: store.Session{Partition: part.Partition, ID: session, Created: now}}
 	_, err = c.row(`INSERT INTO sessions (part, id, pending, state) VALUES (?, ?, 0, '') RETURNING pk`, []any{part.pk, session}, &row.pk)
-	return row, true, err
+	return row, err
 }
 
 // encodeEntries returns the entries as text. Their sequence numbers, which only the

@@ -19,7 +19,7 @@ var Limits = []Limit{
 	{"lines linked by middleware", 13949, 14_500},
 	{"lines linked by the README's program", 27336, 21_500},
 	{"public packages", 29, 25},
-	{"exported names", 893, 620},
+	{"exported names", 895, 620},
 	{"public packages of nested modules", 8, 8},
 	{"exported names of nested modules", 129, 106},
 	{"settings", 322, 200},
