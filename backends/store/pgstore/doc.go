@@ -96,7 +96,7 @@
 // # One contract, two dialects
 //
 // sqlitestore and pgstore share what is decided: package plan says what a batch, an append, an update
-// and an erasure mean, and [store.OnFailure] repeats calls here and in redisstore. They share the
+// and an erasure mean, and [plan.Retry] repeats calls here and in redisstore. They share the
 // form of their tables, and no SQL. SQLite runs one statement a row inside the process, between
 // group commits, and each row has a checksum. Postgres takes many rows a statement and many
 // statements a packet; they lock rows, and find their partition by its name. A common layer would

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -163,7 +164,7 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 	case err != nil:
 		return err
 	case version > len(ladder):
-		return fmt.Errorf("%w: the schema has version %d, and this code knows versions up to %d: update the code", backends.ErrUnavailable, version, len(ladder))
+		return fmt.Errorf("%w: the schema has version %d, and this code knows up to %d: update the code", backends.ErrUnavailable, version, len(ladder))
 	}
 	for _, step := range ladder[version:] {
 		if _, err := tx.Conn().PgConn().Exec(ctx, s.sql(step)).ReadAll(); err != nil {
@@ -195,20 +196,25 @@ type Store struct {
 	pool    *pgxpool.Pool
 	opts    Options
 	schema  *strings.Replacer
-	id      string // of the storage, see Epoch
-	owned   bool   // the pool is closed with the store
-	closed  atomic.Bool
+	id      string       // of the storage, see Epoch
+	owned   bool         // the pool is closed with the store
 	appends atomic.Int64 // see purge
+
+	mu     sync.RWMutex // held for reading by each call, for writing by Close
+	closed bool
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Close ends the store: later calls are ErrUnavailable. Calls under way finish first where the
-// pool is the store's own. A pool that was given to New stays open.
+// Close waits for the calls under way. Later calls are ErrUnavailable. A pool that was given to
+// New stays open. Closing twice is harmless.
 func (s *Store) Close() error {
-	if !s.closed.Swap(true) && s.owned {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed && s.owned {
 		s.pool.Close()
 	}
+	s.closed = true
 	return nil
 }
 

@@ -76,12 +76,12 @@ func do(ctx context.Context, s *Store, a access, doing string, p backends.Partit
 
 // retry calls fn again after a transient failure.
 func (s *Store) retry(ctx context.Context, fn func() error) error {
-	err := store.OnFailure(ctx, s.opts.Retry, transient, func() error {
-		if s.closed.Load() {
-			return fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
-		}
-		return fn()
-	})
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return fmt.Errorf("%w: the store is closed", backends.ErrUnavailable)
+	}
+	err := plan.Retry(ctx, s.opts.Retry, transient, fn)
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}

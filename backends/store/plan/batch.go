@@ -15,7 +15,7 @@
 //
 // Stores themselves validate the batch, replay idempotency keys, raise versions and look up
 // sessions. They share the encodings of values and cursors here: [Encode], [Decode], [Micros],
-// [Names] and [Cut].
+// [Names] and [Cut]. [Retry] repeats a call that failed for a moment.
 package plan
 
 import (

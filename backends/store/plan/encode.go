@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,6 +68,27 @@ func Each(n int, do func(i int) error) error {
 		})
 	}
 	return all.Wait()
+}
+
+// firstPause and longestPause bound the time between two tries of [Retry].
+const firstPause, longestPause = 5 * time.Millisecond, 250 * time.Millisecond
+
+// Retry calls f, a call of a storage, again while it fails with an error that passes by itself:
+// for about as long as limit, until ctx ends. It returns f's last error. It waits between the
+// tries, ever longer and by chance. All steps of f must bear a repeat.
+func Retry(ctx context.Context, limit time.Duration, transient func(error) bool, f func() error) error {
+	over, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := f()
+		if err == nil || over.Err() != nil || !transient(err) {
+			return err
+		}
+		select {
+		case <-over.Done():
+		case <-time.After(rand.N(pause)):
+		}
+	}
 }
 
 // Micros is the form in which stores compare times: microseconds since 1970, rounded up

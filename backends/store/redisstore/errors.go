@@ -153,7 +153,7 @@ func retry[T any](ctx context.Context, s *Store, doing string, f func() (T, erro
 		return none, fmt.Errorf("redisstore: %s: %w: the store is closed", doing, backends.ErrUnavailable)
 	}
 	var out T
-	err := store.OnFailure(ctx, s.config.Retry, transient, func() (err error) { // the limit is of the tries too: each may wait long for an answer
+	err := plan.Retry(ctx, s.config.Retry, transient, func() (err error) { // the limit is of the tries too: each may wait long for an answer
 		if out, err = f(); err != nil && transient(err) {
 			s.refreshTopology(ctx, err)
 		}

@@ -201,15 +201,12 @@ type place struct{ part, at int64 }
 func (c place) String() string { return fmt.Sprintf("%d.%d", c.part, c.at) }
 
 // parsePlace reads a cursor. The empty one is the beginning.
-func parsePlace(cursor string) (place, error) {
-	var c place
-	if cursor == "" {
-		return c, nil
+func parsePlace(cursor string) (c place, err error) {
+	_, _ = fmt.Sscanf(cursor, "%d.%d", &c.part, &c.at)
+	if cursor != "" && cursor != c.String() {
+		err = fmt.Errorf("cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
 	}
-	if _, err := fmt.Sscanf(cursor, "%d.%d", &c.part, &c.at); err != nil || c.String() != cursor {
-		return c, fmt.Errorf("cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
-	}
-	return c, nil
+	return c, err
 }
 
 // Changes implements [store.Records].
