@@ -161,14 +161,18 @@ const (
 // records returns the records that a query selects. It is the last statement of a transaction.
 func (t *tx) records(from string, args ...any) []store.Record {
 	var texts []string
-	var out []store.Record
-	list(t, &out, func(row pgx.CollectableRow) (r store.Record, err error) {
+	var vectors [][]byte
+	list(t, &vectors, func(row pgx.CollectableRow) (vector []byte, err error) {
 		texts = append(texts, "")
-		err = row.Scan(&texts[len(texts)-1], &r.Vector)
-		return r, err
+		err = row.Scan(&texts[len(texts)-1], &vector)
+		return vector, err
 	}, `SELECT memory, vector FROM `+from, args...)
 	t.finish()
-	t.check(plan.Each(len(out), func(i int) error { return plan.Decode("record", texts[i], &out[i].Memory) }))
+	out := make([]store.Record, len(vectors)) // it is large: it does not grow with the rows
+	t.check(plan.Each(len(out), func(i int) error {
+		out[i].Vector = vectors[i]
+		return plan.Decode("record", texts[i], &out[i].Memory)
+	}))
 	return out
 }
 
