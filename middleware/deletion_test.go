@@ -92,6 +92,7 @@ func factOf(t *testing.T, b backends.Manager, text string) backends.Memory {
 // A fact that is deleted or corrected does not come back as the sentence that taught it, nor as the
 // answer that repeated it; what else the turn taught stays.
 func TestADeletedFactDoesNotComeBackAsWhatWasSaid(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	scope := middleware.Scope{UserID: "ann"}
 	for name, remove := range map[string]func(ctx context.Context, mem *middleware.MemoryMiddleware, b *mem0.Backend, m backends.Memory) error{
 		"deleted": func(ctx context.Context, _ *middleware.MemoryMiddleware, b *mem0.Backend, m backends.Memory) error {

@@ -214,6 +214,7 @@ func (r *refused) Error() string { return fmt.Sprintf("error, status code: %d", 
 // right all is learnt without a hand. What the model refuses for its content is parked
 // alone, and RetryFailures of any process brings it back.
 func TestAnHourOf401LosesNothing(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	testkit.Once(t)
 	clock := testkit.NewClock()
 	for name, db := range map[string]store.Store{

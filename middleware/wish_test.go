@@ -115,6 +115,7 @@ func everything(t *testing.T, mem *middleware.MemoryMiddleware) string {
 // With a learner a wish to forget erases what it means, from facts, episodes and the log, and
 // leaves no word of itself.
 func TestAWishErasesWhatItMeans(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	eachWish(t, func(t *testing.T, w wish, asked string) {
 		var confirmed []backends.Memory
 		mem, b := remembering(t, testkit.SQLite(t), w.mark, middleware.Config{
@@ -215,6 +216,7 @@ func forgetShown(ctx context.Context, in []*schema.Message, opts *model.Options)
 // Where an agent has tools it erases by ids what a wish means, once Confirm allows it: what it noted,
 // and what was said.
 func TestAnAgentErasesWhatAWishMeans(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for _, mode := range []modes.Mode{modes.AgentControl, modes.Both} {
 		t.Run(string(mode), func(t *testing.T) {
 			eachWish(t, func(t *testing.T, w wish, asked string) {

@@ -156,6 +156,7 @@ func TestCodesFindWhatVectorsFind(t *testing.T) {
 // The same is found however the partition came into memory, and what changes is found
 // as it is now.
 func TestCodesFollowTheStore(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	db, live, queries := crowd(t, shape{centres: 100, spread: 1}, false, 1)
 	all := func(r *Ranker, q backends.SearchRequest) (out []string) {
 		for _, q.Query = range queries[:5] {
@@ -200,6 +201,7 @@ func (blocked) Get(context.Context, backends.Partition, ...string) ([]store.Reco
 }
 
 func TestVectorsThatCannotBeReadAreAnError(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	db, _, queries := crowd(t, shape{centres: 1, spread: 1}, false, 10)
 	r := newRanker(t, blocked{db}, withEmbedder("m", hashed(crowdDim)))
 	_, err := r.Search(t.Context(), ann, &backends.SearchRequest{Query: queries[0]})
@@ -210,6 +212,7 @@ func TestVectorsThatCannotBeReadAreAnError(t *testing.T) {
 // A model of another name takes the codes away with the vectors that they stand for, and so
 // few new ones are kept as they are.
 func TestAnotherModelTakesCodesAway(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	db, r, queries := crowd(t, shape{centres: 1, spread: 1}, false, 10)
 	search(t, r, ann, backends.SearchRequest{Query: queries[0]})
 	require.NotNil(t, r.indexOf(ann).coder)

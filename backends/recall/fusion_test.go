@@ -59,6 +59,7 @@ func drawn(text string) []float64 {
 // question has no word of its fact, or half of them. An embedder that knows no meaning is asked
 // where words can answer.
 func TestTogetherFindsWhatTheBetterOneFinds(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	var pairs []paraphrase
 	raw, err := os.ReadFile("testdata/paraphrases.tsv")
 	require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 func TestConfigurationsThatCannotWork(t *testing.T) {
@@ -89,6 +90,7 @@ func TestQueriesWithoutTerms(t *testing.T) {
 // Of a very long query the two ends count; what is long and full of different words is
 // answered, too.
 func TestLongQueries(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	s := newStore(1)
 	r := newRanker(t, s)
 	apply(t, s, ann, fact("head", "aardvark"), fact("tail", "zebra"), fact("middle", "mongoose"))

@@ -66,6 +66,7 @@ func TestABriefOfPersonalMemory(t *testing.T) {
 // A lesson has few words of a long task: experience has a scale of its own, so that thresholds hold
 // whatever the length.
 func TestLongTasksFindTheirLessonsAboveAThreshold(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	b, _ := newBackend(t, open(t), nil)
 	s := backends.Scope{Workspace: "shop"}
 	var lessons []backends.Memory

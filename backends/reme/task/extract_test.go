@@ -271,6 +271,7 @@ func TestLongTrajectoriesAreDivided(t *testing.T) {
 // Every prompt fits, and holds one fence a material; the order of the candidates follows
 // from the trajectories alone; every step is in a question.
 func TestPromptsFitWhateverTheAttempts(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		ts := make([]Trajectory, rapid.IntRange(1, 5).Draw(rt, "attempts"))
 		for i := range ts {
