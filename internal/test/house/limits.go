@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 52156, 36_000},
-	{"lines linked by middleware", 13949, 14_500},
-	{"lines linked by the README's program", 27362, 21_500},
+	{"product lines", 52161, 36_000},
+	{"lines linked by middleware", 13954, 14_500},
+	{"lines linked by the README's program", 27367, 21_500},
 	{"public packages", 29, 25},
 	{"exported names", 895, 620},
 	{"public packages of nested modules", 8, 8},
