@@ -16,11 +16,11 @@ import (
 // ("Always answer in bullet points", "叫我小王"), or a hard limit of their own ("I'm allergic to
 // peanuts", "我不吃辣"). The best sentence counts. A sentence is judged by the weights of its words and
 // of two and three in a row, in Chinese of its characters: a logistic regression, which
-// standing_train_test.go fits to 3,100 messages. Code, quotations, wishes to forget and texts of
+// standing_train_test.go fits to 3,200 messages. Code, quotations, wishes to forget and texts of
 // more than 600 bytes are exempt.
 //
-// Of 60 such messages by an author whom the fit has not seen 36 are found, and of 80 others, most of
-// them close to one, 2 are taken for one. So are 25 of 2,760 turns of LoCoMo, some of them rightly.
+// Of 60 such messages by an author whom the fit has not seen 31 are found, and of 80 others, most of
+// them close to one, 3 are taken for one. So are 24 of 2,760 turns of LoCoMo, 4 of them rightly.
 func Standing(text string) bool {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "```")
 	if len(text) > maxQuestion || AsksToForget(text) {

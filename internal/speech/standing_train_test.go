@@ -46,9 +46,9 @@ func TestTrain(t *testing.T) {
 	}
 	const rate, decay, epochs, bar = 0.2, 0.01, 40, 1.4
 	all := append(examples(t, "standing_train.txt"), slices.Repeat(examples(t, "standing_build.txt"), 3)...)
-	var weights, steps [1 + hashed]float64
+	var weights, steps, mean [1 + hashed]float64
 	order := rand.New(rand.NewPCG(1, 2))
-	for range epochs {
+	for epoch := range epochs {
 		order.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for _, e := range all {
 			var best []uint32
@@ -72,10 +72,15 @@ func TestTrain(t *testing.T) {
 				weights[cue] -= rate * slope / math.Sqrt(steps[cue]+1e-8)
 			}
 		}
+		for cue := range mean {
+			if epoch >= epochs/2 { // the mean of the second half is steadier than the end
+				mean[cue] += weights[cue] * 2 / epochs
+			}
+		}
 	}
-	weights[biased] -= bar
-	out := make([]byte, len(weights))
-	for cue, w := range weights {
+	mean[biased] -= bar
+	out := make([]byte, len(mean))
+	for cue, w := range mean {
 		out[cue] = byte(int8(math.Round(max(-127, min(127, 25*w)))))
 	}
 	require.NoError(t, os.WriteFile("standing.bin", out, 0o644))
