@@ -95,17 +95,7 @@ func tell(t *testing.T, open openStory, noModel bool, failing []string, file str
 	require.NoError(t, err, file)
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {
-			s.NoModel = noModel
-			failed := &testkit.Failures{}
-			notes, err := s.Run(t.Context(), memoryOf(t, s, open(t, s), failed))
-			require.NoError(t, err)
-			if err := failed.Err(); err != nil { // what a pasted text wants is reported as skipped, and a wish that nobody understands
-				require.Regexp(t, "asks to remember it|no model says what they mean", err.Error())
-			}
-			notes = slices.DeleteFunc(notes, func(n stories.Note) bool { return len(n.Wrong) == 0 })
-			for _, n := range notes {
-				t.Logf("line %d: %s\n%s\n%s", n.Line, n.Question, strings.Join(n.Wrong, "\n"), n.Text)
-			}
+			notes := wrongNotes(t, open, s, noModel)
 			if len(notes) == 0 {
 				right++
 			}
@@ -115,6 +105,22 @@ func tell(t *testing.T, open openStory, noModel bool, failing []string, file str
 	}
 	t.Logf("%s: %.0f of %d stories", filepath.Base(file), right, len(all))
 	return right, float64(len(all))
+}
+
+// wrongNotes tells a story, and returns the notes that lack or have what they should not.
+func wrongNotes(t *testing.T, open openStory, s *stories.Story, noModel bool) []stories.Note {
+	s.NoModel = noModel
+	failed := &testkit.Failures{}
+	notes, err := s.Run(t.Context(), memoryOf(t, s, open(t, s), failed))
+	require.NoError(t, err)
+	if err := failed.Err(); err != nil { // what a pasted text wants is reported as skipped, and a wish that nobody understands
+		require.Regexp(t, "asks to remember it|no model says what they mean", err.Error())
+	}
+	notes = slices.DeleteFunc(notes, func(n stories.Note) bool { return len(n.Wrong) == 0 })
+	for _, n := range notes {
+		t.Logf("line %d: %s\n%s\n%s", n.Line, n.Question, strings.Join(n.Wrong, "\n"), n.Text)
+	}
+	return notes
 }
 
 // memoryOf makes memory as users do, for a story.
