@@ -242,12 +242,13 @@ func (s *service) at() string {
 	return s.cfg.Store
 }
 
-// handler is everything on HTTP.
-func (s *service) handler() http.Handler {
+// handler is everything on HTTP. The streams of MCP, which last as long as their clients want, end
+// with ctx.
+func (s *service) handler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.rest)
-	mux.Handle("/mcp", s.mcp.Handler())
-	events := s.mcp.SSEHandler()
+	mux.Handle("/mcp", until(ctx, s.mcp.Handler()))
+	events := until(ctx, s.mcp.SSEHandler())
 	mux.Handle("/sse", events)
 	mux.Handle("/sse/", events)
 	if s.chat != nil {
@@ -257,6 +258,19 @@ func (s *service) handler() http.Handler {
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	return s.observe(mux)
+}
+
+// until ends GET requests with ctx.
+func until(ctx context.Context, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			within, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			r = r.WithContext(within)
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 func (s *service) ready(w http.ResponseWriter, r *http.Request) {
@@ -278,7 +292,7 @@ func (s *service) serve(ctx context.Context, c *call) error {
 	}
 	listener = netutil.LimitListener(listener, s.cfg.Limits.Connections)
 	// Imports and answers of models may take long; silent clients may not.
-	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
+	srv := &http.Server{Handler: s.handler(ctx), ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	scheme, answer := "http", srv.Serve
 	if of := s.cfg.TLS; of.Cert != "" {

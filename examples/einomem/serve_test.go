@@ -118,6 +118,21 @@ func TestItServesThisMachineWithoutConfiguration(t *testing.T) {
 }
 
 // One server knows at once what another one was told.
+// A client of MCP holds a stream open as long as it runs. A server that waited for it would end with
+// an error, after its grace.
+func TestAnOpenStreamDoesNotHoldUpTheEnd(t *testing.T) {
+	url, _, stop := startCommand(t, "serve")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/sse?user_id=ann", nil)
+	require.NoError(t, err)
+	r.Header.Set("Accept", "text/event-stream")
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.NoError(t, stop())
+	_, _ = io.ReadAll(res.Body) // it ends
+}
+
 func TestTwoServersShareAPostgres(t *testing.T) {
 	db := testpostgres.Need(t).Database(t)
 	one, _, _ := start(t, "-store", db)
