@@ -4,151 +4,226 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
 	"github.com/einomem/einomem/backends/openai"
-	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/remote"
 	"github.com/einomem/einomem/examples/internal/place"
 	"github.com/einomem/einomem/examples/internal/trial"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/modes"
 )
 
-// answerArm is a way to know a conversation: by the turns themselves, or by a memory.
+// answerArm is a way to know a conversation: by the turns themselves, or by the note of a memory.
 type answerArm struct {
-	name           string
-	memory, learns bool
-	kinds          []backends.Kind // of the search; nil: all
+	name   string
+	memory string // one of the constants below; "": the turns themselves
+	tokens int    // of the turns, or of the note; 0: without a bound
 }
+
+// The memories of the arms.
+const (
+	ofTurns   = "turns"   // keeps what was said, and has no model
+	ofVectors = "vectors" // also has an embedder
+	ofFacts   = "facts"   // learns by the model, and forgets the turns
+	ofBoth    = "facts and turns"
+	ofMem0    = "mem0" // a server
+)
 
 var answerArms = []answerArm{
-	{name: "longest"}, {name: "none"}, {name: "full"}, {name: "oracle"},
-	{name: "bm25", memory: true, kinds: []backends.Kind{backends.KindEpisode}},
-	{name: "facts", memory: true, learns: true, kinds: []backends.Kind{backends.KindFact}},
-	{name: "facts+turns", memory: true, learns: true},
-	{name: "mem0", memory: true, learns: true},
+	{name: "longest"}, {name: "none"}, {name: "oracle"}, {name: "full"}, {name: "bm25-400", tokens: 400}, {name: "bm25-1000", tokens: 1000},
+	{"note-400", ofTurns, 400}, {"note-1000", ofTurns, 1000}, {"note-400+vectors", ofVectors, 400}, {"note-1000+vectors", ofVectors, 1000},
+	{"facts", ofFacts, 1000}, {"facts+turns", ofBoth, 1000}, {"mem0", ofMem0, 1000},
 }
 
-const (
-	shownTokens = 1000 // of a memory's hits, for every arm with one
-	dayLayout   = "2006-01-02 (Mon)"
-)
+const dayLayout = "2006-01-02 (Mon)"
 
-// said returns the material of an arm without a memory: the empty text, all turns, or the turns
-// that answer.
-func (a *answerArm) said(c *trial.Conversation, q *trial.Question) string {
-	var out strings.Builder
-	for _, t := range c.Turns[:cmp.Or(q.After, len(c.Turns))] {
-		if (a.name == "full" && t.Role != string(schema.System)) || (a.name == "oracle" && slices.Contains(q.Evidence, t.ID)) {
-			out.WriteString(line(t.Time, cmp.Or(t.Speaker, t.Role), t.Text))
+var someDay = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) // for data without times
+
+// knowledge is what the arms know of one conversation.
+type knowledge struct {
+	*trial.Conversation
+	*exam
+	plain *plain
+	open  map[string]*memory
+}
+
+func (k *knowledge) close(ctx context.Context) (err error) {
+	for _, m := range k.open {
+		err = errors.Join(err, m.Close(ctx), m.store.Remove())
+	}
+	return err
+}
+
+// messages returns what an arm shows a model for a question.
+func (k *knowledge) messages(ctx context.Context, a *answerArm, q *trial.Question, cost *backends.Usage) ([]*schema.Message, error) {
+	asked := []*schema.Message{schema.SystemMessage(readerRules), schema.UserMessage(q.Text)}
+	if q.Options != "" {
+		asked[1].Content += "\n" + q.Options + "\nAnswer with the letter of one option alone, such as (a)."
+	}
+	if a.memory == "" {
+		turns, err := k.said(a, q)
+		if known := lines(turns); known != "" {
+			if now := k.timeOf(q); !now.IsZero() {
+				known = "Today is " + now.Format("Monday, 2 January 2006") + ".\n" + known
+			}
+			asked[1].Content = "<memories>\n" + known + "</memories>\n\n" + asked[1].Content
 		}
+		return asked, err
+	}
+	m := k.open[a.memory]
+	if m == nil {
+		var err error
+		if m, err = k.remember(ctx, a.memory); err != nil {
+			return nil, err
+		}
+		k.open[a.memory] = m
+	}
+	return m.messages(ctx, a, q, asked, cost)
+}
+
+// timeOf returns the time of a question, or else of the last turn before it.
+func (k *knowledge) timeOf(q *trial.Question) time.Time {
+	if q.Time.IsZero() {
+		return k.Turns[cmp.Or(q.After, len(k.Turns))-1].Time
+	}
+	return q.Time
+}
+
+// said returns the turns of an arm without a memory: none, all, those that answer, or the best by
+// BM25 that fit. They are in the order in which they were said.
+func (k *knowledge) said(a *answerArm, q *trial.Question) (out []trial.Turn, err error) {
+	var found []int
+	if a.tokens > 0 {
+		if k.plain == nil {
+			if k.plain, err = newPlain(k.Conversation); err != nil {
+				return nil, err
+			}
+		}
+		left := a.tokens
+		for _, i := range k.plain.find(q.Text, .6, .2) { // the best pair on LoCoMo: see README.md
+			if t := k.Turns[i]; i < cmp.Or(q.After, len(k.Turns)) && t.Role != string(schema.System) {
+				if left -= text.Tokens(lines([]trial.Turn{t})); left < 0 {
+					break
+				}
+				found = append(found, i)
+			}
+		}
+	}
+	for i, t := range k.Turns[:cmp.Or(q.After, len(k.Turns))] {
+		if (a.name == "full" && t.Role != string(schema.System)) || (a.name == "oracle" && slices.Contains(q.Evidence, t.ID)) || slices.Contains(found, i) {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// lines returns turns, a line each.
+func lines(turns []trial.Turn) string {
+	var out strings.Builder
+	for _, t := range turns {
+		out.WriteString("- ")
+		if !t.Time.IsZero() {
+			out.WriteString(t.Time.Format(dayLayout) + " ")
+		}
+		out.WriteString(cmp.Or(t.Speaker, t.Role) + ": " + text.Indent(t.Text, "  ") + "\n")
 	}
 	return out.String()
 }
 
-// line returns a turn, or a fact.
-func line(at time.Time, speaker, said string) string {
-	day := ""
-	if !at.IsZero() {
-		day = at.Format(dayLayout) + " "
-	}
-	return "- " + day + speaker + ": " + text.Indent(said, "  ") + "\n"
-}
-
-// memory learns one conversation, in a file of its own or on a server.
+// memory keeps one conversation as a user's, in a file of its own or on a server.
 type memory struct {
 	backends.Backend
-	*trial.Conversation
-	*exam
-	arm   *answerArm
-	close func() error
+	*knowledge
+	name  string
+	store *place.Opened
 	now   time.Time
 	read  int // turns
 }
 
-// open returns a memory that learns with the model, or finds turns by words alone.
-func (a *answerArm) open(ctx context.Context, c *trial.Conversation, with *exam) (*memory, error) {
-	m := &memory{Conversation: c, exam: with, arm: a}
-	if a.name == "mem0" {
-		server, err := remote.NewMem0(&remote.Config{BaseURL: cmp.Or(with.mem0, "http://localhost:8888"), APIKey: os.Getenv("MEM0_API_KEY")})
-		m.Backend, m.close = server, func() error { return nil }
-		return m, err
-	}
-	s, err := place.SQLite(ctx)
-	if err != nil {
+// remember opens an empty memory.
+func (k *knowledge) remember(ctx context.Context, name string) (_ *memory, err error) {
+	m := &memory{knowledge: k, name: name}
+	if m.store, err = place.SQLite(ctx); err != nil {
 		return nil, err
 	}
-	cfg := &mem0.Config{Store: s, Clock: func() time.Time { return m.now }, Recall: &recall.Config{Without: recall.Signals()}}
-	if a.learns {
-		cfg.Model, cfg.ModelTimeout, cfg.Recall = with.reader, answerTimeout, nil
+	cfg := &mem0.Config{Store: m.store, Clock: func() time.Time { return m.now }, FactsOnly: name == ofFacts}
+	if m.learns() {
+		cfg.Model, cfg.ModelTimeout = k.reader, answerTimeout
 	}
-	backend, err := mem0.New(ctx, cfg)
+	if called := os.Getenv("OPENAI_EMBEDDING_MODEL"); name == ofVectors && called != "" { // a replay needs none
+		cfg.EmbeddingModel = called
+		cfg.Embedder, err = openai.NewEmbedder(ctx, &openai.Config{
+			APIKey: os.Getenv("OPENAI_API_KEY"), Model: called,
+			BaseURL: cmp.Or(os.Getenv("OPENAI_EMBEDDING_BASE_URL"), os.Getenv("OPENAI_BASE_URL")),
+		})
+	}
+	switch {
+	case err != nil:
+	case name == ofMem0:
+		m.Backend, err = remote.NewMem0(&remote.Config{BaseURL: cmp.Or(k.mem0, "http://localhost:8888"), APIKey: os.Getenv("MEM0_API_KEY")})
+	default:
+		m.Backend, err = mem0.New(ctx, cfg)
+	}
 	if err != nil {
-		return nil, errors.Join(err, s.Remove())
+		return nil, errors.Join(err, m.store.Remove())
 	}
-	m.Backend, m.close = backend, func() error { return errors.Join(backend.Close(ctx), s.Remove()) }
 	return m, nil
 }
 
-// know returns the memory's hits for a question. The hits of a server are recorded like a model's
-// answer, so that a replay works offline.
-func (m *memory) know(ctx context.Context, q *trial.Question, cost *backends.Usage) (string, error) {
-	if m.arm.name != "mem0" {
-		return m.find(ctx, q, cost)
+// learns reports whether the memory learns by a model.
+func (m *memory) learns() bool { return m.name == ofFacts || m.name == ofBoth || m.name == ofMem0 }
+
+// messages returns the messages that the model of a user gets. A server's or an embedder's share in
+// them is recorded like a model's answer, so that a replay works offline.
+func (m *memory) messages(ctx context.Context, a *answerArm, q *trial.Question, asked []*schema.Message, cost *backends.Usage) ([]*schema.Message, error) {
+	if m.name != ofMem0 && m.name != ofVectors {
+		return m.prepare(ctx, a, q, asked, cost)
 	}
-	server := &recorded{ToolCallingChatModel: finder{find: func() (string, error) { return m.find(ctx, q, cost) }}, exam: m.exam, name: "mem0"}
-	said, err := server.Generate(ctx, []*schema.Message{schema.UserMessage(m.ID + ", " + q.ID + ": " + q.Text)})
+	outside := &recorded{exam: m.exam, name: a.name, instead: func() (*schema.Message, error) {
+		out, err := m.prepare(ctx, a, q, asked, cost)
+		if err != nil {
+			return nil, err
+		}
+		known := schema.AssistantMessage(out[1].Content, nil)
+		known.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{}}
+		return known, nil
+	}}
+	said, err := outside.Generate(ctx, []*schema.Message{schema.UserMessage(m.ID + ", " + q.ID + ": " + q.Text)})
 	if err != nil {
-		return "", fmt.Errorf("-mem0: %w", err)
+		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
+	asked[1].Content = said.Content
 	if m.guessing {
-		return guessed, nil
+		asked[1].Content = guessed(a)
 	}
-	return said.Content, nil
+	return asked, nil
 }
 
-// finder stands in for a model, and answers with the hits of a server.
-type finder struct {
-	model.ToolCallingChatModel // nil: only Generate is called
-	find                       func() (string, error)
-}
+// guessed stands for a note while the cost is estimated and its memory is empty.
+func guessed(a *answerArm) string { return strings.Repeat("word ", a.tokens) }
 
-// Generate implements model.BaseChatModel.
-func (f finder) Generate(context.Context, []*schema.Message, ...model.Option) (*schema.Message, error) {
-	known, err := f.find()
-	out := schema.AssistantMessage(known, nil)
-	out.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{}}
-	return out, err
-}
-
-// guessed stands for the hits of a memory while the cost is estimated, since that memory is empty.
-var guessed = strings.Repeat("word ", shownTokens)
-
-// find returns as many of the memory's hits as fit, in the order in which they were said. Before
-// that it learns the conversation up to the question, a session at a time; content that the model
+// prepare returns the messages with the note, as a program of a user gets them. Before that the
+// memory reads the conversation up to the question, a session at a time; content that the model
 // refuses is skipped.
-func (m *memory) find(ctx context.Context, q *trial.Question, cost *backends.Usage) (string, error) {
+func (m *memory) prepare(ctx context.Context, a *answerArm, q *trial.Question, asked []*schema.Message, cost *backends.Usage) (_ []*schema.Message, err error) {
 	for until := cmp.Or(q.After, len(m.Turns)); m.read < until; {
 		turns := nextTurns(m.Conversation, m.read, until)
 		m.read += len(turns.Messages)
-		m.now = m.Turns[m.read-1].Time
-		if m.arm.name == "mem0" { // it lacks fields for the day and the speaker
+		m.now = cmp.Or(m.Turns[m.read-1].Time, someDay)
+		if m.name == ofMem0 { // it lacks fields for the day and the speaker
 			for _, t := range turns.Messages {
 				t.Content = cmp.Or(t.Name, string(t.Role)) + ": " + t.Content
 				if !t.Time.IsZero() {
@@ -157,163 +232,32 @@ func (m *memory) find(ctx context.Context, q *trial.Question, cost *backends.Usa
 			}
 		}
 		learnt, err := m.Add(ctx, turns)
-		if err != nil && (m.arm.name == "mem0" || m.fatal(err) != nil) {
-			return "", err
+		if err != nil && (m.name == ofMem0 || m.fatal(err) != nil) {
+			return nil, err
 		} else if learnt != nil {
 			cost.Add(learnt.Usage)
 		}
 	}
-	if m.guessing && m.arm.learns {
-		return guessed, nil
+	if m.guessing && m.learns() {
+		asked[1].Content = guessed(a)
+		return asked, nil
 	}
-	m.now = cmp.Or(q.Time, m.now)
-	found, err := m.Search(ctx, &backends.SearchRequest{Scope: backends.Scope{UserID: m.ID}, Query: q.Text, TopK: shownTokens / 20, Kinds: m.arm.kinds})
-	if err != nil {
-		return "", err
-	}
-	shown := func(h backends.Hit) string {
-		return line(h.Observed, cmp.Or(h.Origin.Speaker, h.Origin.Role, "fact"), cmp.Or(h.Passage, h.Text))
-	}
-	left := shownTokens
-	hits := slices.DeleteFunc(found.Hits, func(h backends.Hit) bool {
-		left -= text.Tokens(shown(h))
-		return left < 0
+	m.now = cmp.Or(m.timeOf(q), someDay)
+	var failed error
+	mem, err := middleware.New(ctx, &middleware.Config{
+		Backend: m.Backend, Sessions: m.store, Mode: modes.StaticControl, NoteTokens: a.tokens, SearchTimeout: -1, Clock: func() time.Time { return m.now },
+		OnError: func(_ context.Context, _ string, err error) { failed = errors.Join(failed, err) },
 	})
-	place := func(h backends.Hit) int {
-		return slices.IndexFunc(m.Turns, func(t trial.Turn) bool { return t.ID == h.Origin.Turn })
-	}
-	slices.SortStableFunc(hits, func(a, b backends.Hit) int { return cmp.Compare(place(a), place(b)) })
-	var out strings.Builder
-	for _, h := range hits {
-		out.WriteString(shown(h))
-	}
-	return out.String(), nil
-}
-
-// answerTimeout is how long a model may take.
-const answerTimeout = 5 * time.Minute
-
-// call is a line of a record.
-type call struct {
-	Hash     string            `json:"hash,omitempty"` // of model and messages
-	Model    string            `json:"model"`
-	Messages []*schema.Message `json:"messages"`
-	Answer   *schema.Message   `json:"answer,omitempty"` // with the usage
-}
-
-// open opens the models and the record, and reads the recorded answers.
-func (c *answersConfig) open(guessing bool) (*exam, error) {
-	cfg, _ := openai.FromEnv()
-	if cfg == nil { // a server that needs no key, or the record
-		cfg = &openai.Config{BaseURL: os.Getenv("OPENAI_BASE_URL"), Model: "gpt-4o-mini"}
-	}
-	cfg.Timeout, cfg.Temperature = answerTimeout, new(float32)
-	chat, err := openai.NewChatModel(context.Background(), cfg)
 	if err != nil {
 		return nil, err
 	}
-	e := &exam{answersConfig: c, guessing: guessing, known: map[string]*schema.Message{}, of: map[string]trial.Scores{}}
-	e.reader = &recorded{ToolCallingChatModel: chat, exam: e, name: cmp.Or(c.model, cfg.Model)}
-	e.judge = &recorded{ToolCallingChatModel: chat, exam: e, name: cmp.Or(c.judge, e.reader.name)}
-	name, how := c.replay, os.O_RDONLY
-	if c.replay == "" {
-		name, how = cmp.Or(c.record, os.DevNull), os.O_RDWR|os.O_CREATE|os.O_APPEND
-	}
-	if e.file, err = os.OpenFile(name, how, 0o600); err != nil {
+	defer func() { err = errors.Join(err, mem.Close(ctx)) }()
+	prepared, err := mem.Prepare(middleware.WithScope(ctx, middleware.Scope{UserID: m.ID, SessionID: "questions"}), asked)
+	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(e.file)
-	for line := range bytes.Lines(data) {
-		var one call
-		if json.Unmarshal(line, &one) != nil || one.Answer == nil || one.Answer.ResponseMeta == nil || one.Answer.ResponseMeta.Usage == nil {
-			err = fmt.Errorf("%s: %.60q… is no whole line: delete what a killed program left behind", name, line)
-		}
-		e.known[one.Hash] = one.Answer
+	for i, p := range prepared {
+		prepared[i] = &schema.Message{Role: p.Role, Content: p.Content} // without marks, which stay in the process
 	}
-	return e, err
-}
-
-// fatal returns the error if it ends everything. A refusal of the content and an answer in another
-// form do not.
-func (e *exam) fatal(err error) error {
-	if e.stopped == nil && (errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrModel)) {
-		return nil
-	}
-	return cmp.Or(e.stopped, err)
-}
-
-// recorded is a model whose calls of Generate are recorded, since this program never streams.
-type recorded struct {
-	model.ToolCallingChatModel
-	*exam
-	name   string
-	learns bool // answers by a tool
-}
-
-// WithTools implements model.ToolCallingChatModel.
-func (m *recorded) WithTools(tools []*schema.ToolInfo) (model.ToolCallingChatModel, error) {
-	bound, err := m.ToolCallingChatModel.WithTools(tools)
-	return &recorded{bound, m.exam, m.name, true}, err
-}
-
-// Generate implements model.BaseChatModel.
-func (m *recorded) Generate(ctx context.Context, in []*schema.Message, opts ...model.Option) (*schema.Message, error) {
-	one := &call{Model: m.name, Messages: in}
-	request, err := json.Marshal(one)
-	if err != nil {
-		return nil, err
-	}
-	one.Hash = fmt.Sprintf("%x", sha256.Sum256(request))[:32]
-	if known := m.known[one.Hash]; known != nil {
-		return known, nil
-	}
-	tokens := text.Tokens(string(request))
-	switch {
-	case m.stopped != nil:
-	case m.guessing:
-		one.Answer = guess(tokens, m.learns)
-	case m.replay != "":
-		m.stopped = errors.New("a call is not in the file: it was made with other flags, data, prompts or rankings, and -record makes it anew")
-	case m.spent()+tokens > m.budget:
-		m.stopped = errors.New("the -budget is spent: with a higher one and the same -record it goes on, and asks nothing twice")
-	default:
-		one.Answer, err = m.ToolCallingChatModel.Generate(ctx, in, append(opts, model.WithModel(m.name))...)
-	}
-	if err := cmp.Or(m.stopped, err); err != nil {
-		return nil, err
-	}
-	used := one.Answer.ResponseMeta.Usage
-	used.PromptTokens = cmp.Or(used.PromptTokens, tokens) // for a service that leaves counting out
-	m.cost.Add(backends.Usage{ModelCalls: 1, PromptTokens: used.PromptTokens, CompletionTokens: used.CompletionTokens})
-	if !m.guessing {
-		m.stopped = json.NewEncoder(m.file).Encode(one)
-	}
-	if !m.guessing || m.learns { // two arms learn the same, but answer differently
-		m.known[one.Hash] = one.Answer
-	}
-	return one.Answer, m.stopped
-}
-
-// guess makes up a model's answer while the cost is estimated: a short no, or in learning an empty
-// answer, with as many tokens as a quarter of the prompt.
-func guess(prompt int, learns bool) *schema.Message {
-	out, tokens := schema.AssistantMessage("no", nil), 40
-	if learns {
-		nothing := schema.FunctionCall{Name: "remember", Arguments: `{"operations":[]}`}
-		out, tokens = schema.AssistantMessage("", []schema.ToolCall{{ID: "1", Type: "function", Function: nothing}}), prompt/4
-	}
-	out.ResponseMeta = &schema.ResponseMeta{Usage: &schema.TokenUsage{PromptTokens: prompt, CompletionTokens: tokens}}
-	return out
-}
-
-// say returns a model's answer, cut off from the thoughts before it, and adds to the cost.
-func (m *recorded) say(ctx context.Context, rules, asked string, cost *backends.Usage) (string, error) {
-	out, err := m.Generate(ctx, []*schema.Message{schema.SystemMessage(rules), schema.UserMessage(asked)})
-	if err != nil {
-		return "", err
-	}
-	used := out.ResponseMeta.Usage
-	cost.Add(backends.Usage{ModelCalls: 1, PromptTokens: used.PromptTokens, CompletionTokens: used.CompletionTokens})
-	parts := strings.Split(out.Content, "</think>")
-	return strings.TrimSpace(parts[len(parts)-1]), nil
+	return prepared, nil
 }

@@ -56,22 +56,33 @@ func (s Scores) ByCategory(do func(name string, of Scores)) {
 
 const resamples = 1000
 
-// bootstrap returns the 95 % interval of the mean of a column by the percentiles of the means of
-// resamples (Efron 1979), the same in each run. It takes questions as independent of each other,
-// although questions of one conversation are so only in part.
+// bootstrap returns the 95 % interval of the mean of a column.
 func (s Scores) bootstrap(column int) (low, high float64) {
+	_, low, high = s.Paired(s, column, func(mean, _ float64) float64 { return mean })
+	return low, high
+}
+
+// Paired compares a column with the one of other scores of the same questions, in the same order: it
+// returns the value of both means, and its 95 % interval by the percentiles of resamples (Efron
+// 1979), the same in each run. It takes questions as independent of each other, although questions of
+// one conversation are so only in part.
+func (s Scores) Paired(other Scores, column int, value func(mean, of float64) float64) (at, low, high float64) {
 	if len(s) == 0 {
-		return 0, 0
+		return 0, 0, 0
 	}
 	rnd := rand.New(rand.NewPCG(1979, uint64(len(s))))
-	means := make([]float64, resamples)
-	for i := range means {
+	values := make([]float64, resamples)
+	for i := range values {
+		var mean, of float64
 		for range s {
-			means[i] += s[rnd.IntN(len(s))].Columns[column] / float64(len(s))
+			n := rnd.IntN(len(s))
+			mean += s[n].Columns[column] / float64(len(s))
+			of += other[n].Columns[column] / float64(len(s))
 		}
+		values[i] = value(mean, of)
 	}
-	slices.Sort(means)
-	return means[resamples*25/1000-1], means[resamples*975/1000-1]
+	slices.Sort(values)
+	return value(s.Mean(column), other[:len(s)].Mean(column)), values[resamples*25/1000-1], values[resamples*975/1000-1]
 }
 
 // Depths are the numbers of first results in the counts. The first columns of a query are the
