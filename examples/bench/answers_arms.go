@@ -96,10 +96,7 @@ func (k *knowledge) messages(ctx context.Context, a *answerArm, q *trial.Questio
 
 // timeOf returns the time of a question, or else of the last turn before it.
 func (k *knowledge) timeOf(q *trial.Question) time.Time {
-	if q.Time.IsZero() {
-		return k.Turns[cmp.Or(q.After, len(k.Turns))-1].Time
-	}
-	return q.Time
+	return cmp.Or(q.Time, k.Turns[cmp.Or(q.After, len(k.Turns))-1].Time)
 }
 
 // said returns the turns of an arm without a memory: none, all, those that answer, or the best by
