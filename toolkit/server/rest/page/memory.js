@@ -127,5 +127,8 @@ async function pinTo(context, m, block) {
   const put = (change) => post('blocks', { scope: context.scope, name: block.name, ...change });
   const { text } = block;
   Object.assign(block, await put({ append: m.text }));
-  toast(t('pinned', { b: block.name }), async () => Object.assign(block, await put({ text, version: block.version })));
+  toast(t('pinned', { b: block.name }), async () => {
+    Object.assign(block, await put({ text, version: block.version }));
+    context.show(); // the block may be in view
+  });
 }
