@@ -58,8 +58,11 @@ func unanswerable(q *trial.Question) bool {
 	return q.Category == trial.Adversarial || q.Category == "abstention"
 }
 
+var numbers = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve")
+
 // graderWords returns the words of an answer as SQuAD and LoCoMo compare them: small, stemmed,
-// without punctuation and articles. A date is one word, and so is a Chinese character.
+// without punctuation and articles, small numbers in digits. A date is one word, and so is a Chinese
+// character.
 func graderWords(s string) (out []string) {
 	s = date.ReplaceAllStringFunc(s, func(d string) string {
 		at, rest := spansOf(d, 1)
@@ -82,6 +85,9 @@ func graderWords(s string) (out []string) {
 	for w := range strings.FieldsSeq(spaced.String()) {
 		if slices.Contains([]string{"a", "an", "the", "and", "in", "on", "of", "at", "since", "likely"}, w) {
 			continue
+		}
+		if n := slices.Index(numbers, w); n >= 0 {
+			w = strconv.Itoa(n)
 		}
 		env := snowballstem.NewEnv(w)
 		porter.Stem(env)
