@@ -164,7 +164,7 @@ func (s *service) metrics(w http.ResponseWriter, r *http.Request) {
 
 // listeners get Eino's events. Eino takes handlers of a process only before its first event, so one
 // handler is there from the start and passes events on to those that come later.
-var listeners atomic.Pointer[[]callbacks.Handler]
+var listeners = listening()
 
 func listen(h callbacks.Handler) {
 	for {
@@ -175,10 +175,11 @@ func listen(h callbacks.Handler) {
 	}
 }
 
-func init() {
-	listeners.Store(&[]callbacks.Handler{})
+func listening() *atomic.Pointer[[]callbacks.Handler] {
+	to := &atomic.Pointer[[]callbacks.Handler]{}
+	to.Store(&[]callbacks.Handler{})
 	each := func(ctx context.Context, tell func(context.Context, callbacks.Handler) context.Context) context.Context {
-		for _, h := range *listeners.Load() {
+		for _, h := range *to.Load() {
 			ctx = tell(ctx, h)
 		}
 		return ctx
@@ -193,4 +194,5 @@ func init() {
 		OnErrorFn(func(ctx context.Context, of *callbacks.RunInfo, err error) context.Context {
 			return each(ctx, func(ctx context.Context, h callbacks.Handler) context.Context { return h.OnError(ctx, of, err) })
 		}).Build())
+	return to
 }
