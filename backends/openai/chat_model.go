@@ -218,7 +218,7 @@ func setSampling(r *api.ChatCompletionRequest, o *model.Options) {
 	name := r.Model[strings.LastIndexByte(r.Model, '/')+1:] // of a router, as in openai/gpt-5-mini
 	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5"} {
 		if strings.HasPrefix(name, prefix) {
-			r.MaxTokens, r.MaxCompletionTokens = 0, r.MaxTokens
+			r.MaxTokens, r.MaxCompletionTokens = 0, r.MaxTokens //nolint:staticcheck // the other models of all servers know max_tokens alone
 			return
 		}
 	}
