@@ -30,9 +30,9 @@ func judged(t *testing.T, file string) (missed, taken []string) {
 	return missed, taken
 }
 
-// The last file is by an author of its own. Of its sentences that do not always apply, most are close to one that does.
+// The last two files are by authors of their own. Of their sentences that do not always apply, most are close to one that does.
 func TestStandingKnowsMostSentences(t *testing.T) {
-	for file, most := range map[string]struct{ missed, taken int }{"standing_build.txt": {0, 0}, "standing_others.txt": {29, 3}} {
+	for file, most := range map[string]struct{ missed, taken int }{"standing_build.txt": {0, 0}, "standing_others.txt": {29, 3}, "standing_counted.txt": {15, 0}} {
 		missed, taken := judged(t, file)
 		if len(missed) > most.missed || len(taken) > most.taken {
 			t.Errorf("%s: missed:\n%staken for standing:\n%s", file, strings.Join(missed, ""), strings.Join(taken, ""))
