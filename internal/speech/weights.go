@@ -1,0 +1,106 @@
+// Copyright 2026 The einomem Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package speech
+
+import (
+	_ "embed"
+	"hash/fnv"
+	"io"
+	"math"
+	"strings"
+	"unicode"
+)
+
+// weights are those of a logistic regression on the cues of sentences, in 25ths of a logit: a byte
+// for each cue, at its hash. The first one is the bias. Cues share weights by feature hashing
+// (Weinberger et al., ICML 2009). weights_train_test.go fits them to the messages in testdata.
+type weights string
+
+//go:embed standing.bin
+var standingWeights weights
+
+//go:embed personal.bin
+var personalWeights weights
+
+// biased is the cue that all sentences have, hashed is how many others there are.
+const biased, hashed = 0, 1 << 17
+
+// most returns the highest sum of weights that a sentence of a text has.
+func (w weights) most(text string) int {
+	most := math.MinInt
+	for _, cues := range cuesOf(text) {
+		sum := 0
+		for cue := range cues {
+			sum += int(int8(w[cue]))
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+// cuesOf returns the cues of each sentence of a text. A quoted line has none.
+func cuesOf(text string) (out []map[uint32]bool) {
+	asks := strings.ContainsAny(text, "?？")
+	for _, s := range sentence.FindAllString(quotation.ReplaceAllString(text, "…"), -1) {
+		if !strings.HasPrefix(strings.TrimSpace(s), ">") {
+			out = append(out, cues(s, asks))
+		}
+	}
+	return out
+}
+
+// cues returns the hashes of the words of a sentence, or of its Chinese characters, and of two and
+// three in a row. "^" is the start of a clause. Marks are cues, too. The first word counts twice in a
+// text that asks: its order may be for this question.
+func cues(sentence string, asks bool) map[uint32]bool {
+	out := map[uint32]bool{biased: true}
+	add := func(cue string) {
+		h := fnv.New32a()
+		_, _ = io.WriteString(h, cue)
+		out[1+h.Sum32()%hashed] = true
+	}
+	before, last := "", "^"
+	var word strings.Builder
+	end := func() {
+		if w := word.String(); w != "" {
+			add(w)
+			add(last + " " + w)
+			if asks {
+				add("? " + w)
+				asks = false
+			}
+			if before != "" {
+				add(before + " " + last + " " + w)
+			}
+			before, last = last, w
+		}
+		word.Reset()
+	}
+	for _, r := range strings.ToLower(asUser.Replace(" " + strings.ReplaceAll(sentence, "’", "'"))) {
+		switch {
+		case unicode.Is(unicode.Han, r):
+			end()
+			word.WriteRune(r)
+			end()
+		case unicode.IsDigit(r):
+			end()
+			word.WriteByte('0')
+			end()
+		case unicode.IsLetter(r), r == '\'':
+			word.WriteRune(r)
+		case unicode.IsPunct(r):
+			end()
+			add(string(r))
+			before, last = "", "^"
+		default:
+			end()
+		}
+	}
+	end()
+	return out
+}
+
+// asUser turns a fact about the user into their own words.
+var asUser = strings.NewReplacer("The user is ", "I'm ", "The user has ", "I have ", "The user does not ", "I don't ", "The user doesn't ", "I don't ",
+	"The user can't ", "I can't ", "The user cannot ", "I can't ", "The user prefers ", "I prefer ", "The user wants ", "I want ", "The user ", "I ", "用户", "我", " I am ", " I'm ")
