@@ -183,6 +183,7 @@ func graphOf(t *testing.T, m *memory, chat model.ToolCallingChatModel, tools ...
 // A graph, and flow/agent/react in the ways that its configuration allows, where the turn
 // is recorded by Finish from what the agent was given and what it produced.
 func TestALongSessionWithoutAChatModelAgent(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	const words, pages = 120, 12
 	system := func(_ context.Context, in []*schema.Message) []*schema.Message {
 		return append([]*schema.Message{schema.SystemMessage("You.")}, in...)
@@ -463,6 +464,7 @@ func pictured(text string) []*schema.Message {
 // runs after it. Where nothing can be refused, it goes on and is reported. Without a
 // session there is no history, and without a scope no memory.
 func TestWhatNeverFits(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	long := testkit.Page(1, 600)
 	for name, scope := range map[string]backends.Scope{"session": ann, "no session": {UserID: "ann"}, "no scope": {SessionID: "s1"}} {
 		for door, by := range doors {
@@ -727,6 +729,7 @@ func TestAWindowThatOnlyReads(t *testing.T) {
 // summarises is asked inside the agent's hooks: it says nothing into the run's events (trap
 // T3), and one that fails is reported and costs nothing else; so does a callback that panics.
 func TestWhatTheWindowDoesStaysOutOfTheRun(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for name, by := range doors {
 		for trouble, change := range map[string]func(c *window.Config){
 			"none": func(*window.Config) {}, "a model that fails": func(c *window.Config) { c.Steps, c.Model = nil, testkit.New(testkit.Fail(errors.New("down"))) },
@@ -797,6 +800,7 @@ func TestANoteStaysInASmallWindow(t *testing.T) {
 // middleware alone each agent has its part recorded as a turn of its own, and nothing of
 // its second visit in one run: that is why trees want a wrapped runner.
 func TestEveryTreeGoesOnWithItsSession(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	work, said := testkit.ReadPages(0, 8, 150) // three times the window
 	firstVisits := map[string][]string{"sequential": {"one", "two"}, "parallel": {"one", "two"}, "loop": {"one"}, "supervisor": {"worked"}}
 	for name, build := range testkit.Trees {

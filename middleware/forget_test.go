@@ -148,6 +148,7 @@ func (o *office) exported(user string) string {
 // Whoever is forgotten while they talk, while it is learnt and while another process forgets
 // them, too, leaves nothing, and what they say afterwards is kept.
 func TestForgottenUserLeavesNoTrace(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	testkit.Once(t)
 	const rounds = 20
 	times := 1

@@ -136,6 +136,7 @@ func TestATaskOutgrowsTheWindow(t *testing.T) {
 // A person pastes many times the window. The run goes on with the ends of the message; the log has
 // all of it, the agent finds the rest, and so does the next turn.
 func TestAPasteOutgrowsTheWindow(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	for _, wrapped := range []bool{false, true} {
 		b, db := &testkit.Backend{}, testkit.SQLite(t)
 		mem := open(t, windowed(8000, b, db))
@@ -335,6 +336,7 @@ func (nowhere) Write(context.Context, *filesystem.WriteRequest) error {
 // With other middlewares that shrink the context before or after memory's, every context
 // is valid and fits, and the log has every message once, as it was said.
 func TestOtherMiddlewaresShrinkTheContextToo(t *testing.T) {
+	testkit.SlowUnderRace(t)
 	const pages, words = 12, 200
 	reducing, err := reduction.NewToolResultMiddleware(t.Context(), &reduction.ToolResultConfig{ClearingTokenThreshold: 100, KeepRecentTokens: 1200, Backend: nowhere{}})
 	require.NoError(t, err)
