@@ -103,7 +103,8 @@ func TestABudgetIsKeptForADay(t *testing.T) {
 			for range 3 {
 				b.After(ann)
 			}
-			time.Sleep(50 * time.Millisecond)
+			require.Eventually(t, func() bool { return len(chat.Calls()) == day+1 }, time.Minute, time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // for a call too many
 		}
 		require.Len(t, chat.Calls(), day+1)
 		clock.Advance(24 * time.Hour)
