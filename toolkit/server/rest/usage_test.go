@@ -140,7 +140,8 @@ func TestCountsWaitForTheStore(t *testing.T) {
 	db, err := sqlitestore.Open(t.Context(), sqlitestore.Memory, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	u := NewUsage(&UsageConfig{Store: db})
+	u := NewUsage(&UsageConfig{})
+	u.cfg.Store = db // it does not write by itself
 	chats(t, u, work.Asker, nil)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
