@@ -62,9 +62,16 @@ type Config struct {
 	// turn is on its way to the log, and is learnt from in the background.
 	AwaitWrite bool
 
-	NoteTokens  int    // Optional. The note's size, at most, in estimated tokens. Defaults to 1000.
-	WholeTokens int    // Optional. If all memories of a scope take at most so many estimated tokens, a note has them all, whatever the question. Defaults to 300; below 0 a note is always a selection.
-	NoteName    string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
+	// NoteTokens is the most that a note takes, in estimated tokens. Optional. Defaults to 1000.
+	NoteTokens int
+
+	// WholeTokens is a size of memories, in estimated tokens. If all memories of a scope take at
+	// most so many, a note has them all, whatever the message. Up to NoteTokens a note has them all
+	// for a message whose answer may depend on who asks: what it needs may share no word with it.
+	// Optional. Defaults to 300; below 0 a note is always a selection.
+	WholeTokens int
+
+	NoteName string // Optional. The note's name. Two memories on one agent need two. Defaults to "memory".
 
 	// Note makes the note a message of its own. Optional. Defaults to nil: the note stands inside
 	// the user's message that the model gets, before the user's words. Every chat template takes

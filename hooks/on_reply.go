@@ -127,12 +127,15 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 }
 
 // answer returns the memories for the note of a request, and the bar that they had to reach. A
-// greeting asks for nothing.
+// greeting asks for nothing. All memories may stand in the note of a personal request if they fit.
 func (h *Hooks) answer(ctx context.Context, s backends.Scope, query string, before []string, shown visible) (resp *backends.SearchResponse, least float64, err error) {
 	q := &backends.SearchRequest{Scope: s, Query: query, TopK: cmp.Or(h.cfg.TopK, h.bullets()), Brief: h.cfg.WholeTokens, Context: before}
 	greets := speech.Classify(query) == speech.Filler
-	if greets {
+	switch {
+	case greets:
 		q.Brief, q.TopK = -1, 1
+	case q.Brief > 0 && speech.Personal(query):
+		q.Brief = max(q.Brief, h.cfg.NoteTokens)
 	}
 	resp, err = h.lookUp(ctx, q, shown)
 	switch {

@@ -64,11 +64,22 @@ func TestTheNoteIsInTheZoneOfThePerson(t *testing.T) {
 }
 
 func TestASmallMemoryIsAskedForWhole(t *testing.T) {
-	for tokens, want := range map[int]int{0: 300, 500: 500, -1: -1} {
-		m := newMemory(t, func(s *setup) { s.noLog, s.WholeTokens = true, tokens })
-		_, err := m.Prepare(t.Context(), testkit.Say("What do I like?"))
+	for _, c := range []struct {
+		message      string
+		tokens, want int
+	}{
+		{"What is the capital of Peru?", 0, 300},
+		{"What is the capital of Peru?", 500, 500},
+		{"What is the capital of Peru?", -1, -1},
+		{"What do I like?", 0, 1000},
+		{"晚饭吃什么好？", 0, 1000},
+		{"What do I like?", 2000, 2000},
+		{"What do I like?", -1, -1},
+	} {
+		m := newMemory(t, func(s *setup) { s.noLog, s.WholeTokens = true, c.tokens })
+		_, err := m.Prepare(t.Context(), testkit.Say(c.message))
 		require.NoError(t, err)
-		require.Equal(t, want, m.backend.Searches()[0].Brief)
+		require.Equal(t, c.want, m.backend.Searches()[0].Brief, c)
 	}
 }
 

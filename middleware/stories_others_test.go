@@ -54,8 +54,8 @@ func TestStoriesOfOthers(t *testing.T) {
 }
 
 const (
-	leastOthersWithModel    = 0.80
-	leastOthersWithoutModel = 0.60
+	leastOthersWithModel    = 0.92
+	leastOthersWithoutModel = 0.85
 )
 
 // amongOthers returns the stories of a file, each behind six days of other messages. Their lines
