@@ -216,7 +216,7 @@ func TestTheConfigIsCopied(t *testing.T) {
 	no, w = true, working.Config{Backend: &testkit.Backend{}}
 	*cfg = middleware.Config{Backend: &testkit.Backend{}, NoteName: "other", TopK: 1}
 	_, m := ask(t, context.Background(), mem, "any news")
-	require.Equal(t, []backends.SearchRequest{{Scope: ann, Query: "any news", TopK: 50, Brief: 300}}, b.Searches())
+	require.Equal(t, []backends.SearchRequest{{Scope: ann, Query: "any news", TopK: 50, Brief: 1000}}, b.Searches())
 	require.Len(t, b.Adds(), 1)
 	require.Equal(t, "memory", m.Calls()[0][1].Name)
 }
@@ -361,7 +361,7 @@ func TestStaticControl(t *testing.T) {
 	require.Equal(t, "assistant: In Oslo.", answer)
 
 	byAgent := backends.Eq("agent_id", "helper")
-	require.Equal(t, []backends.SearchRequest{{Scope: ann, Query: "Where do I live?", TopK: 50, Filter: &byAgent, Brief: 300}}, b.Searches())
+	require.Equal(t, []backends.SearchRequest{{Scope: ann, Query: "Where do I live?", TopK: 50, Filter: &byAgent, Brief: 1000}}, b.Searches())
 	require.Len(t, b.Adds(), 1)
 	add := b.Adds()[0]
 	require.Equal(t, []string{"user: Where do I live?", "assistant: In Oslo."}, said(&add))
