@@ -37,7 +37,7 @@ func made(rnd *rand.Rand, n int) (out []string) {
 func BenchmarkSearchBesideTheRanker(b *testing.B) {
 	for _, n := range []int{700, 10_000} {
 		for _, k := range []int{5, 50} {
-			for _, brief := range []int{0, 300} {
+			for _, brief := range []int{0, 300, 1000} {
 				b.Run(fmt.Sprintf("memories=%d/top=%d/brief=%d", n, k, brief), func(b *testing.B) {
 					backend, ranker, queries := filled(b, n)
 					p, _ := ann.Speaker()
