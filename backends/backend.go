@@ -108,7 +108,7 @@ type SearchResponse struct {
 	// Brief. They may be among the Hits as well. Delicate memories are left out.
 	Standing []Hit `json:"standing,omitempty"`
 	// Whole says that Hits has every active memory: first the ones that answer the query, then
-	// the others with Score 0. A delicate memory is in it only where it answers the query.
+	// the others with Score 0, newest first. A delicate memory is in it only where it answers the query.
 	Whole bool `json:"whole,omitempty"`
 	// Degraded names the parts that failed, took too long or were skipped while the search
 	// still answered. The ranking is lexical if the embedder failed, and the query is the

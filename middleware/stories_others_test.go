@@ -31,7 +31,7 @@ func TestStoriesOfOthers(t *testing.T) {
 		noModel bool
 		least   float64
 	}{{"with a model", false, leastOthersWithModel}, {"without a model", true, leastOthersWithoutModel}} {
-		for _, file := range []string{"valid", "held"} {
+		for _, file := range []string{"valid", "held", "new"} {
 			t.Run(arm.name+", "+file, func(t *testing.T) {
 				all, err := stories.Parse(strings.NewReader(amongOthers(t, "testdata/others/"+file)))
 				require.NoError(t, err)

@@ -75,8 +75,8 @@ func (b *Backend) standing(ctx context.Context, p backends.Partition, q *backend
 // that are past.
 const doubted = 4
 
-// holding returns the current facts, then further statements of the user, and whether all of it
-// takes at most q.Brief tokens.
+// holding returns the current facts and further statements of the user, newest first, and whether
+// all of it takes at most q.Brief tokens.
 func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends.SearchRequest, beside []backends.Memory) (out []*backends.Memory, ok bool, err error) {
 	tokens, taught := 0, sources{}
 	ok, err = b.keep.Ranker().Each(ctx, p, q, factKey, func(m *backends.Memory, _ func() bool) bool {
@@ -107,10 +107,10 @@ func (b *Backend) holding(ctx context.Context, p backends.Partition, q *backends
 		}
 	}
 	for _, m := range turns {
-		tokens += text.Tokens(m.Text)
+		out, tokens = append(out, m), tokens+text.Tokens(m.Text)
 	}
-	slices.SortStableFunc(out, compareStored)
-	return append(out, turns...), tokens <= q.Brief, nil
+	slices.SortStableFunc(out, func(a, b *backends.Memory) int { return compareStored(b, a) })
+	return out, tokens <= q.Brief, nil
 }
 
 // sources are the messages that some facts stand for.

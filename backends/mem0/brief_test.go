@@ -68,6 +68,16 @@ func TestABriefHasWhatAlwaysAppliesAndASmallMemoryWhole(t *testing.T) {
 	require.Empty(t, resp.Hits, "and no other person's")
 }
 
+// A note that has no room for all of them leaves the oldest out.
+func TestABriefBeginsWithTheNewest(t *testing.T) {
+	b := open(t)
+	remember(t, b, ann, "The user sails")
+	add(t, b, ann, conversation("I play the cello", "")...)
+	remember(t, b, ann, "The user knits")
+	resp := brief(t, b, backends.SearchRequest{Query: "tea", Brief: 300})
+	require.Equal(t, []string{"The user knits", "I play the cello", "The user sails"}, testkit.Texts(resp.Hits))
+}
+
 // What changed, was retracted or deleted is in no brief, nor the words that taught it.
 func TestABriefHasWhatHolds(t *testing.T) {
 	b := open(t, with(resident(t)))

@@ -51,7 +51,7 @@ func TestTheModelSaysWhereAFactIsShown(t *testing.T) {
 		"delicate wins":   {`"text":"The user does not drink alcohol.","delicate":true`, marks{delicate: true}},
 	} {
 		b := open(t, with(answering(operations(`{"op":"add",`+tc.entry+`}`))), factsOnly)
-		resp := add(t, b, ann, user("My boat is called Aurora.")...)
+		resp := add(t, b, ann, user("I'm allergic to latex. My boat is called Aurora.")...)
 		require.Len(t, resp.Items, 1, name)
 		got := marksOf(resp.Items[0].Memory)
 		if name == "secrets" {
@@ -113,6 +113,14 @@ func TestRulesSayItWithoutAModel(t *testing.T) {
 	for _, m := range list.Memories {
 		require.Equal(t, said[m.Text], m.Standing, m.Text)
 	}
+}
+
+// The words of a fact alone may mislead the rules.
+func TestRulesTakeTheMessageOfAFactIntoAccount(t *testing.T) {
+	b := open(t, with(answering(operations(`{"op":"add","text":"The user is allergic to latex.","messages":[0]}`))), factsOnly)
+	resp := add(t, b, ann, user("The nurse asked about latex.")...)
+	require.Len(t, resp.Items, 1)
+	require.False(t, resp.Items[0].Memory.Standing)
 }
 
 func TestTheTurnOfAStandingOrderIsStandingBesideItsFacts(t *testing.T) {

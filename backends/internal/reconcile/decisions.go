@@ -290,7 +290,8 @@ func (c *Call) statement(op *Operation) backends.Memory {
 	}
 	c.name(&m, op.Entities)
 	remark := m.Origin.Role == string(schema.Assistant) && m.Origin.Author != backends.AuthorAgent // a remark of an assistant never becomes standing
-	m.Delicate, m.Standing = op.Delicate, op.Standing && !remark || !op.Delicate && c.stands(&m)
+	ordered := len(op.from) == 0 || slices.ContainsFunc(op.from, func(u *Utterance) bool { return speech.Standing(u.Text) })
+	m.Delicate, m.Standing = op.Delicate, op.Standing && !remark || !op.Delicate && ordered && c.stands(&m)
 	if about := c.about(op.About); about != "" {
 		m.WhenToUse = about
 	}
