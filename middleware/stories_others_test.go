@@ -19,9 +19,10 @@ import (
 	"github.com/einomem/einomem/middleware/stories"
 )
 
-// The stories in testdata/others are by an author who had seen neither these rules nor the other
+// The stories in testdata/others are by three authors who had seen neither these rules nor the other
 // stories. Around each stand some forty messages about other things. The least shares are what was
 // seen, a little lower. When the rules were changed, valid.txt was read, and held.txt was counted.
+// new.txt was written after them; what it taught is that the newest come first in a whole memory.
 func TestStoriesOfOthers(t *testing.T) {
 	if !testkit.Long() {
 		t.Skip("EINOMEM_LONG is not set")
@@ -55,7 +56,7 @@ func TestStoriesOfOthers(t *testing.T) {
 
 const (
 	leastOthersWithModel    = 0.92
-	leastOthersWithoutModel = 0.85
+	leastOthersWithoutModel = 0.78
 )
 
 // amongOthers returns the stories of a file, each behind six days of other messages. Their lines
