@@ -58,7 +58,6 @@ func TestStories(t *testing.T) {
 // failWithModel and failWithoutModel name the stories whose note is wrong, by their file. A story
 // that comes right has to leave the list.
 var failWithModel = []string{
-	"forget: The ex",
 	"needs: The cheaper one", "needs: 再找找其他的",
 	"smalltalk: How are you",
 	"stories: Small talk",
@@ -66,7 +65,7 @@ var failWithModel = []string{
 
 var failWithoutModel = []string{
 	"forget: Leaving the job", "forget: The canary word", "forget: The ex", "forget: The home address", "forget: 前男友",
-	"forget: 存款数字", "forget: 忘掉住址", "forget: 忘掉辞职的事", "forget: 暗号换了",
+	"forget: 存款数字", "forget: 忘掉辞职的事", "forget: 暗号换了",
 	"needs: The cheaper one",
 	"smalltalk: A pizza place and a diagnosis", "smalltalk: How are you", "smalltalk: Someone else's secret",
 	"smalltalk: 别人的秘密", "smalltalk: 请假邮件",

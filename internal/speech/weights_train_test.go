@@ -91,5 +91,10 @@ func TestTrain(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, out, 0o644))
 	}
 	fit("standing.bin", append(examples(t, "standing_train.txt"), slices.Repeat(examples(t, "standing_build.txt"), 6)...), 0.01, 0.015, 1.9)
+	plain := slices.Concat(examples(t, "personal_train.txt"), examples(t, "standing_train.txt"))
+	for i := range plain {
+		plain[i].is = 0
+	}
+	fit("forget.bin", slices.Concat(plain, slices.Repeat(slices.Concat(examples(t, "forget_train.txt"), examples(t, "forget_build.txt")), 3)), 0.004, 0, -1.5)
 	fit("personal.bin", append(examples(t, "personal_train.txt"), slices.Repeat(examples(t, "personal_build.txt"), 3)...), 0.003, 0, -0.25)
 }

@@ -44,8 +44,8 @@ func WishOf(text string) Wish {
 // maxOrder is how many bytes are read at each end of a text. A longer sentence holds no order.
 const maxOrder = 4 << 10
 
-// ordered returns the clauses of a text that may hold an order, in lower case and bare of marks.
-func ordered(said string) (out []string) {
+// addressed returns the sentences of a text that may hold an order.
+func addressed(said string) []string {
 	ends := said
 	if n := len(said); n > 2*maxOrder {
 		ends = strings.ToValidUTF8(said[:maxOrder], "") + "\n" + strings.ToValidUTF8(said[n-maxOrder:], "")
@@ -54,7 +54,12 @@ func ordered(said string) (out []string) {
 	if len(said) > maxQuestion && len(sentences) > 2 {
 		sentences = []string{sentences[0], sentences[len(sentences)-1]}
 	}
-	for _, s := range sentences {
+	return sentences
+}
+
+// ordered returns the clauses of a text that may hold an order, in lower case and bare of marks.
+func ordered(said string) (out []string) {
+	for _, s := range addressed(said) {
 		s = quotation.ReplaceAllString(strings.ReplaceAll(strings.ToLower(s), "’", "'"), "…")
 		for _, clause := range clauses.Split(s, -1) {
 			out = append(out, strings.Join(strings.Fields(strings.Map(plain, clause)), " "))
