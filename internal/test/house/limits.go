@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 52161, 36_000},
-	{"lines linked by middleware", 13954, 14_500},
-	{"lines linked by the README's program", 27367, 21_500},
+	{"product lines", 52129, 36_000},
+	{"lines linked by middleware", 13921, 14_500},
+	{"lines linked by the README's program", 27335, 21_500},
 	{"public packages", 29, 25},
 	{"exported names", 895, 620},
 	{"public packages of nested modules", 8, 8},
@@ -28,7 +28,7 @@ var Limits = []Limit{
 	{"negations, % of comment lines", 9, 10},
 	{"inversions, % of comment lines", 0.3, 0.3},
 	{"openings, % of comment lines", 0.2, 0.2},
-	{"helpers, % of test lines", 27.1, 20},
+	{"helpers, % of test lines", 27, 20},
 	{"files in a warm note", 92, 45},
 	{"files from a turn to a fact", 94, 60},
 	{"files from a trajectory to task memory", 84, 55},
