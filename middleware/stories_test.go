@@ -65,7 +65,7 @@ var failWithModel = []string{
 
 var failWithoutModel = []string{
 	"forget: Leaving the job", "forget: The canary word", "forget: The ex", "forget: The home address", "forget: 前男友",
-	"forget: 存款数字", "forget: 忘掉辞职的事", "forget: 暗号换了",
+	"forget: 存款数字", "forget: 忘掉住址", "forget: 忘掉辞职的事", "forget: 暗号换了",
 	"needs: The cheaper one",
 	"smalltalk: A pizza place and a diagnosis", "smalltalk: How are you", "smalltalk: Someone else's secret",
 	"smalltalk: 别人的秘密", "smalltalk: 请假邮件",

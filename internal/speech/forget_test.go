@@ -12,7 +12,7 @@ import (
 
 // The last two files are by authors whom the fit has not seen.
 func TestWhoAsksToForgetIsUnderstood(t *testing.T) {
-	for file, most := range map[string]struct{ missed, taken int }{"forget_build.txt": {0, 0}, "forget_others.txt": {45, 2}, "forget_counted.txt": {2, 3}} {
+	for file, most := range map[string]struct{ missed, taken int }{"forget_build.txt": {0, 0}, "forget_others.txt": {42, 2}, "forget_counted.txt": {1, 4}} {
 		missed, taken := judged(t, file, speech.AsksToForget)
 		t.Logf("%s: %d missed, %d taken for a wish", file, len(missed), len(taken))
 		if len(missed) > most.missed || len(taken) > most.taken {
