@@ -134,6 +134,7 @@ type state struct {
 const stateID = "einomem/reflect"
 
 // update changes the state of a partition, with the turns that wait here, and returns their scope.
+// Where the store fails, the turns wait on.
 func (b *Background) update(ctx context.Context, p backends.Partition, change func(*state)) (backends.Scope, error) {
 	b.mu.Lock()
 	counted := b.waiting[p]
@@ -162,6 +163,11 @@ func (b *Background) update(ctx context.Context, p backends.Partition, change fu
 		_, err = k.Store().Apply(ctx, p, &store.Batch{Mutations: []store.Mutation{put}})
 		return err
 	})
+	if err != nil && counted.turns > 0 {
+		b.mu.Lock()
+		b.waiting[p] = waiting{counted.scope, b.waiting[p].turns + counted.turns}
+		b.mu.Unlock()
+	}
 	return counted.scope, err
 }
 

@@ -41,6 +41,17 @@ func start(t testing.TB, db store.Store, clock *testkit.Clock, change func(*refl
 	return out
 }
 
+// apply waits for a plan to be applied, and returns how many of its operations were.
+func (b *behind) apply(t testing.TB) int {
+	select {
+	case done := <-b.applied:
+		return done
+	case <-time.After(time.Minute):
+		require.FailNow(t, "no plan was applied", "%v", b.failures.Err())
+		return 0
+	}
+}
+
 func same(*reflection.Schedule) {}
 
 func TestTheBackgroundReflectsAfterSomeTurns(t *testing.T) {
@@ -54,7 +65,7 @@ func TestTheBackgroundReflectsAfterSomeTurns(t *testing.T) {
 		require.Empty(t, first.drafts)
 		second := start(t, db, clock, same) // the turns of another process count
 		second.After(ann)
-		require.Equal(t, 1, <-second.applied)
+		require.Equal(t, 1, second.apply(t))
 		require.Len(t, w.active(), 1)
 		w.remember(oslo, bergen)
 		second.After(ann)
@@ -125,5 +136,20 @@ func TestAModelThatFailsIsAskedAgainAfterTheNextTurn(t *testing.T) {
 	require.ErrorIs(t, b.failures.Err(), backends.ErrUnavailable)
 	require.Len(t, w.active(), 4, "nothing is done by halves")
 	b.After(ann)
-	require.Equal(t, 1, <-b.applied)
+	require.Equal(t, 1, b.apply(t))
+}
+
+func TestTurnsThatAStoreRefusesAreCountedLater(t *testing.T) {
+	clock := testkit.NewClock()
+	db := testkit.Spy(testkit.SQLite(t))
+	w := open(t, db, clock, nil)
+	w.remember(tea, teaToo)
+	b := start(t, db, clock, same)
+	db.FailOn(backends.ErrUnavailable, "Apply")
+	b.After(ann)
+	b.After(ann)
+	require.Eventually(t, func() bool { return b.failures.Err() != nil }, time.Minute, time.Millisecond)
+	db.Arm(nil)
+	b.After(ann)
+	require.Equal(t, 1, b.apply(t))
 }
