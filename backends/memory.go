@@ -262,9 +262,9 @@ func (m *Memory) Trust() string {
 	return TrustOther
 }
 
-// IsFrom reports whether a memory comes from a source: one of the constants, or a constant with
+// isFrom reports whether a memory comes from a source: one of the constants, or a constant with
 // a name, such as "tool search_web" or "document report.pdf".
-func (m *Memory) IsFrom(source string) bool {
+func (m *Memory) isFrom(source string) bool {
 	of, _ := m.Metadata[MetaSource].(string)
 	return source == m.Trust() || source == m.Origin.Source || m.Kind == KindDocument && source == TrustDocument+" "+of
 }

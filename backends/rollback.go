@@ -28,7 +28,7 @@ type RollbackRequest struct {
 	Scope    Scope     `json:"scope"`              // Required. Its SessionID is ignored.
 	Session  *string   `json:"session,omitempty"`  // Required unless Source is set. Take back what this session taught.
 	Messages []string  `json:"messages,omitempty"` // Optional. Only what these messages of Session taught, or what agents noted down in these turns.
-	Source   string    `json:"source,omitempty"`   // Required unless Session is set. Take back what this source taught: see [Memory.IsFrom].
+	Source   string    `json:"source,omitempty"`   // Required unless Session is set. Take back what this source taught: a Trust constant, or one with a name, such as "tool search_web".
 	Since    time.Time `json:"since,omitzero"`     // Optional. Only what was learnt from then on. Defaults to ever.
 	DryRun   bool      `json:"dry_run,omitempty"`  // Optional. Only list what would be taken back.
 }
@@ -45,7 +45,7 @@ type RollbackReport struct {
 // Taught reports whether a memory is among those to take back.
 func (r *RollbackRequest) Taught(m *Memory) bool {
 	named := func(id string) bool { return id != "" && slices.Contains(r.Messages, id) }
-	return (r.Session == nil || m.Origin.Session == *r.Session) && (r.Source == "" || m.IsFrom(r.Source)) && !m.Created.Before(r.Since) &&
+	return (r.Session == nil || m.Origin.Session == *r.Session) && (r.Source == "" || m.isFrom(r.Source)) && !m.Created.Before(r.Since) &&
 		(len(r.Messages) == 0 || named(m.Origin.Turn) || slices.ContainsFunc(m.Origin.MessageIDs, named))
 }
 

@@ -25,4 +25,4 @@ WHERE NOT EXISTS (SELECT 1 FROM @partitions WHERE pk = o.part)
 UNION ALL SELECT DISTINCT 'session number ' || session || ' is missing, and has messages'
 FROM @messages m WHERE NOT EXISTS (SELECT 1 FROM @sessions WHERE pk = m.session AND part = m.part)
 
-LIMIT $1
+LIMIT 100

@@ -6,9 +6,10 @@ package pgstore
 import (
 	"cmp"
 	"context"
-	_ "embed" // the schema
+	_ "embed" // the schema, and the check
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -139,20 +140,20 @@ func (s *Store) prepare(ctx context.Context, tx pgx.Tx) error {
 	case server < 13:
 		return fmt.Errorf("%w: the server has version %d: 13 is the oldest", backends.ErrInvalid, server)
 	}
-	if err := s.migrate(ctx, tx); err != nil || !s.opts.RowSecurity {
-		return err
-	}
-	return s.secure(ctx, tx)
+	return s.migrate(ctx, tx)
 }
 
 //go:embed schema.sql
 var schema string
 
+//go:embed secure.sql
+var rowSecurity string
+
 // ladder holds one script for each step from one schema version to the next: ladder[n:] brings
 // a schema of version n up to date. The last statement of a step writes its version.
 var ladder = []string{schema}
 
-// migrate carries out the steps that are missing.
+// migrate carries out the steps that are missing, and turns row security on.
 func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 	const tables = `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = $1 AND relname = 'identity'`
 	version := 0
@@ -166,25 +167,18 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 	case version > len(ladder):
 		return fmt.Errorf("%w: the schema has version %d, and this code knows up to %d: update the code", backends.ErrUnavailable, version, len(ladder))
 	}
-	for _, step := range ladder[version:] {
+	steps := ladder[version:]
+	if s.opts.RowSecurity {
+		steps = append(slices.Clip(steps), rowSecurity)
+	}
+	for _, step := range steps {
 		if _, err := tx.Conn().PgConn().Exec(ctx, s.sql(step)).ReadAll(); err != nil {
 			return err
 		}
 	}
-	return tx.QueryRow(ctx, s.sql(`SELECT id FROM @identity`)).Scan(&s.id)
-}
-
-//go:embed secure.sql
-var rowSecurity string
-
-// secure turns row security on, and makes sure that it holds for this role.
-func (s *Store) secure(ctx context.Context, tx pgx.Tx) error {
-	active := false
-	_, err := tx.Exec(ctx, s.sql(rowSecurity))
-	if err == nil {
-		err = tx.QueryRow(ctx, s.sql(`SELECT row_security_active('@partitions')`)).Scan(&active)
-	}
-	if err == nil && !active {
+	secure := false
+	err = tx.QueryRow(ctx, s.sql(`SELECT id, row_security_active('@partitions') FROM @identity`)).Scan(&s.id, &secure)
+	if err == nil && s.opts.RowSecurity && !secure {
 		err = fmt.Errorf("%w: row security does not hold for this role: choose one that is neither a superuser nor BYPASSRLS", backends.ErrInvalid)
 	}
 	return err
@@ -216,6 +210,44 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	return nil
+}
+
+//go:embed check.sql
+var contradictions string
+
+// Check compares the tables with each other: the records of each partition with their number and
+// its version, the messages of each session with their number. Every row must have its partition
+// and its session. It returns a line for each contradiction, at most 100; the result is empty for
+// sound data. Check reads every key in one transaction, and writers go on. Pages and indexes are
+// the server's own: pg_amcheck and data checksums look at those.
+func (s *Store) Check(ctx context.Context) ([]string, error) {
+	return call(ctx, s, listing, "check", anybody, nil, func(t *tx) []string {
+		t.exec(`SELECT set_config('statement_timeout', '0', true)`)
+		return ask(t, pgx.RowTo[string], contradictions)
+	})
+}
+
+// Outside lists the places of erased data that are out of reach for a transaction: see
+// [backends.Receipt].
+func (s *Store) Outside() []string {
+	return []string{
+		"Postgres, tables: deleted rows keep their bytes until VACUUM FULL of schema " + s.opts.Schema + " (Store.Compact)",
+		"Postgres, write-ahead log: run CHECKPOINT and pg_switch_wal; archived files keep what was erased",
+		"Postgres, replicas: they follow the primary",
+		"Postgres, logs, if the server logs parameters of statements",
+		"backups and copies of the database, and what the file system and the disk keep of blocks that were freed",
+	}
+}
+
+// Compact writes every table anew without deleted rows (VACUUM FULL), and so erases their bytes in
+// tables, indexes and overflow tables. Calls of all processes wait while it writes a table. It
+// needs room for the largest table twice, and a role that owns the tables. The end of ctx ends
+// it. Rows that a transaction of another program still sees stay: repeat it when that has ended.
+func (s *Store) Compact(ctx context.Context) error {
+	return describe("compact", s.retry(ctx, func() error {
+		_, err := s.pool.Exec(ctx, s.sql(`VACUUM (FULL) @lives, @partitions, @records, @tombstones, @events, @batches, @sessions, @messages, @blobs`))
+		return err
+	}))
 }
 
 // sql returns a statement with the schema's name for each @.
@@ -278,12 +310,12 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 			WHERE b.part = p.pk AND (s.expires IS NULL OR s.expires > $4))) ORDER BY pk LIMIT $3`
 	within := anybody
 	within.Namespace = namespace
-	return call(ctx, s, listing, "partitions of "+namespace, within, "", func(t *tx) *store.PartitionPage {
-		after, err := parsePlace(page.Cursor)
-		t.check(err)
-		found := ask(t, pgx.RowToStructByPos[partition], query, namespace, after.part, page.Size()+1, t.now.UnixMicro())
+	return call(ctx, s, listing, "partitions of "+namespace, within, nil, func(t *tx) *store.PartitionPage {
+		var after int64
+		t.check(plan.ParseCursor(page.Cursor, &after))
+		found := ask(t, pgx.RowToStructByPos[partition], query, namespace, after, page.Size()+1, t.now.UnixMicro())
 		out := &store.PartitionPage{}
-		found, out.Next = plan.Cut(found, page, func(p *partition) string { return place{part: p.PK}.String() })
+		found, out.Next = plan.Cut(found, page, func(p *partition) string { return plan.Cursor(p.PK) })
 		for _, p := range found {
 			out.Partitions = append(out.Partitions, p.Partition)
 		}
@@ -291,29 +323,15 @@ func (s *Store) Partitions(ctx context.Context, namespace string, page store.Pag
 	})
 }
 
-// place is a reader's position: a partition by its key, and the version or session up to which it
-// has read there. A partition that is dropped and created again has another key. A server that
-// lost writes was restarted or is another one, so its start is another, too; it is 0 in listings.
-type place struct{ part, at, server int64 }
-
-func (c place) String() string { return fmt.Sprintf("%d.%d.%d", c.part, c.at, c.server) }
-
-// at is the position of a reader that knows the partition up to a version.
-func (p *partition) at(version int64) string { return place{p.PK, version, p.Server}.String() }
-
-// parsePlace reads a cursor. The empty one is the beginning.
-func parsePlace(cursor string) (c place, err error) {
-	_, _ = fmt.Sscanf(cursor, "%d.%d.%d", &c.part, &c.at, &c.server)
-	if cursor != "" && cursor != c.String() {
-		err = fmt.Errorf("cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
-	}
-	return c, err
-}
+// at is the cursor of a reader that knows the partition up to a version. A partition that is dropped
+// and created again has another key. A server that lost writes was restarted or is another one, so
+// its start is another, too.
+func (p *partition) at(version int64) string { return plan.Cursor(p.PK, version, p.Server) }
 
 // ids reads a page of ids that a query selects in the order of their bytes. The query's arguments
 // are the partition's name, the least id, how many, and more.
 func (s *Store) ids(ctx context.Context, doing string, p backends.Partition, page store.Page, query string, more ...any) (*store.IDPage, error) {
-	return call(ctx, s, reading, doing+" of "+p.String(), p, "", func(t *tx) *store.IDPage {
+	return call(ctx, s, reading, doing+" of "+p.String(), p, nil, func(t *tx) *store.IDPage {
 		within, err := plan.ParseNames("id", "", page.Cursor)
 		t.check(err)
 		out := &store.IDPage{}

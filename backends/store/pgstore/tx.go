@@ -28,13 +28,12 @@ type access struct {
 	lock   string // of the partition's row
 	create bool   // the row, if it is missing
 	erases bool   // also for an operation that began before a drop
-	all    bool   // partitions
+	of     string // the name of the partition, if it is not the call's
 }
 
-const (
-	toRead  = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
-	toWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
-)
+const toRead = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`
+
+const toWrite = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`
 
 // Reads see one state of the database. Writes lock the row of their partition, so each statement
 // after that sees everything that was committed before. Sessions change beside each other, and
@@ -42,7 +41,7 @@ const (
 var (
 	reading   = access{} // one query
 	paging    = access{begin: toRead}
-	listing   = access{all: true} // one query, or one statement that writes
+	listing   = access{of: "*"} // all partitions: one query, or one statement that writes
 	updating  = access{begin: toWrite, lock: ` FOR KEY SHARE`}
 	appending = access{begin: toWrite, lock: ` FOR KEY SHARE`, create: true}
 	deleting  = access{begin: toWrite, lock: ` FOR KEY SHARE`, erases: true}
@@ -56,10 +55,10 @@ const settings = `SELECT set_config('einomem.partition', $1, true), set_config('
 	set_config('idle_in_transaction_session_timeout', $2, true),
 	CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) END`
 
-// call runs fn in a transaction on p, if the names are legal, and returns its result. It repeats fn
-// after a transient failure. The result of a failed call is the zero value.
-func call[T any](ctx context.Context, s *Store, a access, doing string, p backends.Partition, session string, fn func(*tx) T) (out T, err error) {
-	if err = cmp.Or(p.Validate(), store.ValidateSession(session)); err == nil {
+// call runs fn in a transaction on p, and returns its result, unless an argument is invalid. It
+// repeats fn after a transient failure. The result of a failed call is the zero value.
+func call[T any](ctx context.Context, s *Store, a access, doing string, p backends.Partition, invalid error, fn func(*tx) T) (out T, err error) {
+	if err = cmp.Or(p.Validate(), invalid); err == nil {
 		err = s.retry(ctx, func() error {
 			out, err = once(ctx, s, a, p, fn)
 			return err
@@ -69,8 +68,8 @@ func call[T any](ctx context.Context, s *Store, a access, doing string, p backen
 }
 
 // do is call for a work without a result.
-func do(ctx context.Context, s *Store, a access, doing string, p backends.Partition, session string, fn func(*tx)) error {
-	_, err := call(ctx, s, a, doing, p, session, func(t *tx) any { fn(t); return nil })
+func do(ctx context.Context, s *Store, a access, doing string, p backends.Partition, invalid error, fn func(*tx)) error {
+	_, err := call(ctx, s, a, doing, p, invalid, func(t *tx) any { fn(t); return nil })
 	return err
 }
 
@@ -109,16 +108,12 @@ type tx struct {
 
 // once makes one attempt of a call.
 func once[T any](ctx context.Context, s *Store, a access, p backends.Partition, fn func(*tx) T) (out T, err error) {
-	var none T
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return none, err
+		return out, err
 	}
 	defer conn.Release() // ends a connection that is still in a transaction
-	t := &tx{Store: s, access: a, ctx: ctx, conn: conn, p: p, name: p.String(), now: s.now(), queue: &pgx.Batch{}}
-	if a.all {
-		t.name = "*" // no partition can have it
-	}
+	t := &tx{Store: s, access: a, ctx: ctx, conn: conn, p: p, name: cmp.Or(a.of, p.String()), now: s.now(), queue: &pgx.Batch{}}
 	if a.begin != "" {
 		t.exec(a.begin)
 	}
@@ -136,9 +131,25 @@ func once[T any](ctx context.Context, s *Store, a access, p backends.Partition, 
 			defer cancel()
 			_, _ = conn.Exec(end, "ROLLBACK") // so that the connection can be used again
 		}
-		return none, err
+		return *new(T), err
 	}
 	return out, nil
+}
+
+// alive sends the queue. It fails with ErrForgotten if a partition was dropped since the operation
+// of the context began in it.
+func (t *tx) alive() {
+	var names, began, dropped []string
+	for p, epoch := range store.Epochs(t.ctx, t.id) {
+		names, began = append(names, p.String()), append(began, epoch)
+	}
+	if len(names) > 0 && !t.erases {
+		list(t, &dropped, pgx.RowTo[string], `SELECT name FROM @lives JOIN unnest($1::text[], $2::text[]) AS e (name, epoch) USING (name)
+			WHERE began > $3 AND epoch <> $4 || '.' || life`, names, began, t.known(), t.id)
+	}
+	if t.flush(); len(dropped) > 0 {
+		t.check(fmt.Errorf("%w: %s was dropped since this began", backends.ErrForgotten, dropped[0]))
+	}
 }
 
 // check keeps the first error.
@@ -213,20 +224,18 @@ func (t *tx) finish() {
 	}
 }
 
-// code returns the SQLSTATE of a server's error.
+// code returns the SQLSTATE of a server's error, empty for another error.
 func code(err error) string {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
+	e := &pgconn.PgError{}
+	errors.As(err, &e)
+	return e.Code
 }
 
-// The codes of failures, empty for one of the connection: see reasons.
-var (
-	passing = regexp.MustCompile(`^(|08...|25006|40001|40P01|53300|57P0[123])$`)
-	unclear = regexp.MustCompile(`^(|08...|57P..)$`) // the server may have committed
-)
+// passing are the codes of failures that a repeat may end, empty for one of the connection: see reasons.
+var passing = regexp.MustCompile(`^(|08...|25006|40001|40P01|53300|57P0[123])$`)
+
+// unclear are the codes of failures after which the server may have committed.
+var unclear = regexp.MustCompile(`^(|08...|57P..)$`)
 
 // transient reports whether a repeat may succeed: the failure was before COMMIT, or undid it.
 func transient(err error) bool { return !plan.IsSentinel(err) && passing.MatchString(code(err)) }

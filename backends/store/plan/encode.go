@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -135,6 +136,25 @@ func ParseNames(what, prefix, cursor string) (Names, error) {
 
 // NamesCursor returns the cursor of a page that ends with the name last.
 func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToString([]byte(last)) }
+
+// Cursor returns the position of a reader that numbers tell, as [ParseCursor] reads it.
+func Cursor(numbers ...int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", "."), "[]")
+}
+
+// ParseCursor sets the numbers of a position. All are 0 for the empty one, the beginning. The error
+// is ErrInvalid for a position that [Cursor] does not make of so many numbers.
+func ParseCursor(cursor string, numbers ...*int64) error {
+	found := make([]int64, len(numbers))
+	for i, text := range strings.SplitN(cursor, ".", len(numbers)) {
+		found[i], _ = strconv.ParseInt(text, 10, 64)
+		*numbers[i] = found[i]
+	}
+	if cursor != "" && cursor != Cursor(found...) {
+		return fmt.Errorf("cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
+	}
+	return nil
+}
 
 // Cut returns a page of what was found, and the cursor of the next one. A store looks for one entry
 // more than page asks for: if that is found, there is a next page.

@@ -194,42 +194,28 @@ func (c *conn) records(ctx context.Context, which string, args ...any) ([]store.
 // rounded up to a whole batch.
 const changesPage = 1000
 
-// place is a reader's position: a partition by its key, and the version or session up to
-// which it has read there. A partition that is dropped and created again has another key.
-type place struct{ part, at int64 }
-
-func (c place) String() string { return fmt.Sprintf("%d.%d", c.part, c.at) }
-
-// parsePlace reads a cursor. The empty one is the beginning.
-func parsePlace(cursor string) (c place, err error) {
-	_, _ = fmt.Sscanf(cursor, "%d.%d", &c.part, &c.at)
-	if cursor != "" && cursor != c.String() {
-		err = fmt.Errorf("cursor %q: %w: not one of this store", cursor, backends.ErrInvalid)
-	}
-	return c, err
-}
-
 // Changes implements [store.Records].
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
 	return call(ctx, s, s.read, "changes of "+p.String(), p, "", func(c *conn, part partition) (*store.ChangeSet, error) {
-		since, err := parsePlace(cursor)
-		if err != nil {
+		var key, since int64
+		if err := plan.ParseCursor(cursor, &key, &since); err != nil {
 			return nil, err
 		}
-		if (place{part.pk, part.version}) == since {
+		if key == part.pk && since == part.version {
 			return &store.ChangeSet{Version: part.version, Cursor: cursor, Embedding: part.embedding()}, nil
 		}
-		return c.changes(ctx, part, since)
+		return c.changes(ctx, part, key, since)
 	})
 }
 
-// changes reads one page. It runs in a read transaction.
-func (c *conn) changes(ctx context.Context, part partition, since place) (*store.ChangeSet, error) {
+// changes reads one page for a reader that knows a partition of the key up to a version. It runs in
+// a read transaction. A partition that is dropped and created again has another key.
+func (c *conn) changes(ctx context.Context, part partition, key, since int64) (*store.ChangeSet, error) {
 	out := &store.ChangeSet{Embedding: part.embedding()}
 	// A partition of another key was dropped; a version ahead was lost with a restored
 	// backup.
-	if since.part != 0 && (since.part != part.pk || since.at > part.version) {
-		since, out.Reset = place{}, true
+	if key != 0 && (key != part.pk || since > part.version) {
+		since, out.Reset = 0, true
 	}
 	if part.pk == 0 {
 		return out, nil
@@ -237,21 +223,21 @@ func (c *conn) changes(ctx context.Context, part partition, since place) (*store
 	if err := c.complete(part); err != nil {
 		return nil, err
 	}
-	if _, err := c.row(pageEnd, []any{part.pk, since.at, changesPage, part.version}, &out.Version); err != nil {
+	if _, err := c.row(pageEnd, []any{part.pk, since, changesPage, part.version}, &out.Version); err != nil {
 		return nil, err
 	}
-	out.Cursor = place{part.pk, out.Version}.String()
+	out.Cursor = plan.Cursor(part.pk, out.Version)
 	out.More = out.Version < part.version
 	var err error
-	out.Records, err = c.records(ctx, `part = ? AND version > ? AND version <= ? ORDER BY version, pk`, part.pk, since.at, out.Version)
+	out.Records, err = c.records(ctx, `part = ? AND version > ? AND version <= ? ORDER BY version, pk`, part.pk, since, out.Version)
 	if err == nil {
-		err = inOrder(out.Records, since.at, out.Version)
+		err = inOrder(out.Records, since, out.Version)
 	}
-	if err != nil || since.at == 0 { // a new reader has nothing to remove
+	if err != nil || since == 0 { // a new reader has nothing to remove
 		return out, err
 	}
 	const query = `SELECT part, id, version, NULL, sum FROM tombstones WHERE part = ? AND version > ? AND version <= ? ORDER BY version, id`
-	gone, err := c.rows(ctx, query, part.pk, since.at, out.Version)
+	gone, err := c.rows(ctx, query, part.pk, since, out.Version)
 	for i := range gone {
 		if err == nil {
 			err = gone[i].check("tombstone")

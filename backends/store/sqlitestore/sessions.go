@@ -200,25 +200,25 @@ func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionP
 		within = *q.Partition
 	}
 	return call(ctx, s, s.read, "list sessions", within, "", func(c *conn, part partition) (*store.SessionPage, error) {
-		after, err := parsePlace(q.Page.Cursor)
-		if err != nil {
+		var key, after int64
+		if err := plan.ParseCursor(q.Page.Cursor, &key, &after); err != nil {
 			return nil, err
 		}
 		from := []string{theRest, theOthers}
 		if q.Partition != nil {
-			from, after.part = from[:1], part.pk
+			from, key = from[:1], part.pk
 		}
 		var found []listed
 		for _, some := range from {
 			more, err := collect(ctx, c, (*listed).columns, listing(some, q.Pending),
-				after.part, after.at, s.now().UnixMicro(), q.Page.Size()+1-len(found))
+				key, after, s.now().UnixMicro(), q.Page.Size()+1-len(found))
 			if err != nil {
 				return nil, err
 			}
 			found = append(found, more...)
 		}
 		out := &store.SessionPage{}
-		found, out.Next = plan.Cut(found, q.Page, func(l *listed) string { return place{l.owner, l.pk}.String() })
+		found, out.Next = plan.Cut(found, q.Page, func(l *listed) string { return plan.Cursor(l.owner, l.pk) })
 		out.Sessions = make([]store.Session, len(found))
 		return out, plan.Each(len(found), func(i int) error { return found[i].decode("session", &out.Sessions[i]) })
 	})
