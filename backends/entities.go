@@ -21,9 +21,8 @@ import (
 // that lacks the key, such as one of an earlier build, are empty.
 const MetaEntities = "entities"
 
-// MaxEntities is the most entities that an [EntityLister] returns: those in the most
-// memories.
-const MaxEntities = 1000
+// maxEntities is how many entities [CountEntities] returns: those in the most memories.
+const maxEntities = 1000
 
 // Entity is a person, a place, an organisation or a thing that memories name.
 type Entity struct {
@@ -58,7 +57,7 @@ func (m *Memory) names(as func(string) string) []string {
 }
 
 // CountEntities returns the entities of memories: the most frequent first, then the most recent,
-// then by name; at most [MaxEntities]. Names that differ in case or width (NFKC) alone are one.
+// then by name; at most 1,000. Names that differ in case or width (NFKC) alone are one.
 // The order of the memories has no effect.
 func CountEntities(memories iter.Seq[*Memory]) []Entity {
 	found := map[string]Entity{}
@@ -84,7 +83,7 @@ func CountEntities(memories iter.Seq[*Memory]) []Entity {
 	out := slices.SortedFunc(maps.Values(found), func(a, b Entity) int {
 		return cmp.Or(cmp.Compare(b.Memories, a.Memories), b.Last.Compare(a.Last), cmp.Compare(a.Name, b.Name))
 	})
-	return out[:min(len(out), MaxEntities)]
+	return out[:min(len(out), maxEntities)]
 }
 
 // foldName returns the common form of names that differ in case or width alone.

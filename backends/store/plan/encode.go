@@ -138,9 +138,7 @@ func ParseNames(what, prefix, cursor string) (Names, error) {
 func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToString([]byte(last)) }
 
 // Cursor returns the position of a reader that numbers tell, as [ParseCursor] reads it.
-func Cursor(numbers ...int64) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", "."), "[]")
-}
+func Cursor(numbers ...int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", "."), "[]") }
 
 // ParseCursor sets the numbers of a position. All are 0 for the empty one, the beginning. The error
 // is ErrInvalid for a position that [Cursor] does not make of so many numbers.

@@ -226,8 +226,7 @@ func (c *conn) changes(ctx context.Context, part partition, key, since int64) (*
 	if _, err := c.row(pageEnd, []any{part.pk, since, changesPage, part.version}, &out.Version); err != nil {
 		return nil, err
 	}
-	out.Cursor = plan.Cursor(part.pk, out.Version)
-	out.More = out.Version < part.version
+	out.Cursor, out.More = plan.Cursor(part.pk, out.Version), out.Version < part.version
 	var err error
 	out.Records, err = c.records(ctx, `part = ? AND version > ? AND version <= ? ORDER BY version, pk`, part.pk, since, out.Version)
 	if err == nil {
