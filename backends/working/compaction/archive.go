@@ -53,7 +53,7 @@ func (ArchiveCurrent) build(*Config) (*step, error) {
 }
 
 // unread is for the shortening of a message that no model reads.
-func unread(context.Context, string, int) (string, error) { return "", nil }
+func unread(context.Context, string, string, int) (string, error) { return "", nil }
 
 // pastGroups returns the messages of the past that may leave, one group a round. Messages before
 // the first round go with it.

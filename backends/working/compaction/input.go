@@ -26,16 +26,16 @@ import (
 // the way to search and read it.
 //
 // With a model, the message is also read piece by piece, and the notes of that reading stand
-// below. The model sees the beginning and the end, the notes so far, and one piece; it writes the
-// notes anew. So the notes have the same bound however long the message is. MemAgent (arXiv
-// 2507.02259) reads long texts in this way.
+// below. The model sees the beginning and the end of what the user said since the last answer, the
+// notes so far, and one piece; it writes the notes anew. So the notes have the same bound however
+// long the message is. MemAgent (arXiv 2507.02259) reads long texts in this way.
 //
 // The step runs where the user's words of the running round are more than a quarter of the budget's
 // limit, and exceed seven eighths of it with the system's messages and the notes of the turn. They
 // have half of what those leave afterwards. After all other steps they become shorter still, where
 // the context would exceed the limit otherwise. A private message, and one of a request without an
-// archive, is shortened and kept nowhere: only the caller has the rest. A message with media stays
-// as it is.
+// archive, is shortened and kept nowhere: only the caller has the rest. Pictures and other media of
+// a message stay in sight; with media in the deprecated MultiContent it stays as it is.
 type ShortenInput struct {
 	// Model reads the message. Optional. A nil model leaves the beginning and the end.
 	Model model.BaseChatModel
@@ -73,11 +73,11 @@ func (s ShortenInput) build(cfg *Config) (*step, error) {
 				return said - max(limit-others, 0)/2
 			}
 			return 0
-		}, func(ctx context.Context, said string, size int) (string, error) {
+		}, func(ctx context.Context, request, said string, size int) (string, error) {
 			if reading == nil {
 				return "", nil
 			}
-			return reading.read(ctx, c, said, size, s.MaxPieces)
+			return reading.read(ctx, c, request, said, size, s.MaxPieces)
 		})
 	}}, nil
 }
@@ -99,13 +99,23 @@ func (c *draft) staying() (said, others int) {
 const leastInput = 150
 
 // shortenInput shortens the user's messages of the running round, the largest first, while
-// excess returns more than 0. notes returns notes on a text, of at most size tokens, or "".
-func (c *draft) shortenInput(ctx context.Context, excess func() int, notes func(ctx context.Context, said string, size int) (string, error)) error {
+// excess returns more than 0. notes returns notes on a text for a request, of at most size tokens, or "".
+func (c *draft) shortenInput(ctx context.Context, excess func() int, notes func(ctx context.Context, request, said string, size int) (string, error)) error {
 	var errs error
 	var order []int
-	for i := c.layout().running.From; i < len(c.messages); i++ {
-		if m := c.messages[i]; m.Asks() && m.Stands == "" && !hasMedia(m.Message) {
+	var request []string
+	running := c.layout().running.From
+	first := running // of what the user said since the last answer
+	for first > 0 && c.messages[first-1].Asks() {
+		first--
+	}
+	for i := first; i < len(c.messages); i++ {
+		m := c.messages[i]
+		if i >= running && m.Asks() && m.Stands == "" && (len(m.MultiContent) == 0 || !hasMedia(m.Message)) {
 			order = append(order, i)
+		}
+		if m.Asks() && m.Private == "" {
+			request = append(request, einox.Text(m.Message))
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return c.tokens[b] - c.tokens[a] })
@@ -118,7 +128,7 @@ func (c *draft) shortenInput(ctx context.Context, excess func() int, notes func(
 		said, told := einox.Text(m.Message), ""
 		if m.Private == "" {
 			var err error
-			told, err = notes(ctx, said, room/4)
+			told, err = notes(ctx, strings.Join(request, "\n\n"), said, room/4)
 			errs = errors.Join(errs, err)
 		}
 		build := func(ref string) einox.Marked { return c.shortened(i, said, told, room, ref) }
@@ -139,9 +149,9 @@ func shortenAgain(_ context.Context, c *draft) error {
 		if over <= 0 {
 			break
 		}
-		head, rest, _ := strings.Cut(m.Content, "\n")
-		room := max(c.tokens[i]-over, leastInput) - c.count(placeholderFor(m, head+"\n", m.Ref))
-		if short := placeholderFor(m, strings.TrimSpace(head+"\n"+text.Fit(rest, room, c.countText)), m.Ref); c.count(short) < c.tokens[i] {
+		head, rest, _ := strings.Cut(einox.Text(m.Message), "\n")
+		room := max(c.tokens[i]-over, leastInput) - c.count(inputFor(m, head+"\n", m.Ref))
+		if short := inputFor(m, strings.TrimSpace(head+"\n"+text.Fit(rest, room, c.countText)), m.Ref); c.count(short) < c.tokens[i] {
 			c.replace([]int{i}, short)
 		}
 	}
@@ -151,7 +161,7 @@ func shortenAgain(_ context.Context, c *draft) error {
 // shortInput returns the indexes of what stands for the user's messages of the running round.
 func (c *draft) shortInput() (indexes []int) {
 	for i := c.layout().running.From; i < len(c.messages); i++ {
-		if m := c.messages[i]; m.Asks() && m.Stands == ofOne && !hasMedia(m.Message) {
+		if m := c.messages[i]; m.Asks() && m.Stands == ofOne {
 			indexes = append(indexes, i)
 		}
 	}
@@ -170,26 +180,41 @@ func (c *draft) shortened(i int, said, notes string, room int, ref string) einox
 	if notes != "" {
 		notes = "\n" + c.texts.reading + "\n" + quote(notes)
 	}
-	bare := c.count(placeholderFor(m, head+"\n\n"+notes, ref))
+	bare := c.count(inputFor(m, head+"\n\n"+notes, ref))
 	words := text.Fit(said, room-bare, c.countText)
-	return placeholderFor(m, strings.TrimSpace(head+"\n"+words+notes), ref)
+	return inputFor(m, strings.TrimSpace(head+"\n"+words+notes), ref)
 }
 
-// read returns what a model noted of a text that it read in pieces, in about size tokens. If the
+// inputFor is placeholderFor for a message of the user, whose media stay.
+func inputFor(m einox.Marked, content, ref string) einox.Marked {
+	short := placeholderFor(m, content, ref)
+	for _, p := range m.UserInputMultiContent {
+		if p.Type != schema.ChatMessagePartTypeText {
+			short.UserInputMultiContent = append(short.UserInputMultiContent, p)
+		}
+	}
+	if len(short.UserInputMultiContent) > 0 { // where there are parts, they hold the text
+		said := schema.MessageInputPart{Type: schema.ChatMessagePartTypeText, Text: content}
+		short.Content, short.UserInputMultiContent = "", slices.Insert(short.UserInputMultiContent, 0, said)
+	}
+	return short
+}
+
+// read returns what a model noted for a request of a text that it read in pieces, in about size tokens. If the
 // model fails at a piece, the notes on the pieces before it come with the error.
-func (s *summarizer) read(ctx context.Context, c *draft, said string, size, most int) (string, error) {
+func (s *summarizer) read(ctx context.Context, c *draft, request, said string, size, most int) (string, error) {
 	system := strings.Join([]string{c.texts.askRead, c.texts.askRules, fmt.Sprintf(c.texts.askLength, size*c.texts.runesPerTen/10)}, "\n\n")
 	room := s.config.SummaryWindow - c.countText(system) - 2*size - formTokens
 	if room < 2*leastTokens {
 		return "", fmt.Errorf("%w: a window of %d tokens is too small for the reading model: raise ShortenInput.Window", backends.ErrInvalid, s.config.SummaryWindow)
 	}
-	request := []line{{Role: string(schema.User), Text: text.Fit(said, room/8, c.countText)}}
+	asked := []line{{Role: string(schema.User), Text: text.Fit(request, room/8, c.countText)}}
 	parts := text.Divide(said, room*2/3, c.countText) // JSON writes some characters longer
 	notes := ""
 	for n, part := range parts {
 		var err error
 		if n < most {
-			material := ask.Section("request", request)
+			material := ask.Section("request", asked)
 			if notes != "" {
 				material += ask.Section("former_summary", []line{{Role: "summary", Text: notes}})
 			}

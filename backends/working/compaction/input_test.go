@@ -138,11 +138,30 @@ func TestAPasteThatIsKeptNowhere(t *testing.T) {
 	require.Contains(t, out.Messages[0].Content, "The rest is kept nowhere.]\nq")
 }
 
-// A picture stays in sight, and a system prompt as it is: such a context is over its budget.
+// A paste beside a picture is shortened in its text alone, also again where the context is full.
+func TestAPictureBesideAPasteStays(t *testing.T) {
+	url, m := "https://example.com/a.png", user("")
+	picture := schema.MessageInputPart{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}}
+	m.UserInputMultiContent = []schema.MessageInputPart{picture, {Type: schema.ChatMessagePartTypeText, Text: paste(6000, "Which line is this?", "Thank you.")}}
+	archive := newShelf(t)
+	for _, window := range []int{8000, 4000} {
+		out, err := compactedWith(t, &compaction.Config{Budget: compaction.Budget{Window: window}}, []*schema.Message{m}, archive)
+		require.NoError(t, err)
+		require.Len(t, out.Messages, 1)
+		require.Empty(t, out.Messages[0].Content, "servers take a text or parts")
+		parts := out.Messages[0].UserInputMultiContent
+		require.Len(t, parts, 2)
+		require.Equal(t, picture, parts[1])
+		require.Contains(t, parts[0].Text, "Which line is this?")
+		require.Contains(t, parts[0].Text, "Thank you.")
+		m = out.Messages[0]
+	}
+	require.Equal(t, 1, archive.puts(), "the whole message is kept once")
+}
+
+// A system prompt stays as it is: such a context is over its budget.
 func TestInputThatStays(t *testing.T) {
-	url, picture := "https://example.com/a.png", user("")
-	picture.UserInputMultiContent = []schema.MessageInputPart{{Type: schema.ChatMessagePartTypeText, Text: paste(6000, "q", "")}, {Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}}}
-	for _, in := range [][]*schema.Message{{picture}, {schema.SystemMessage(paste(6000, "", "")), user("q")}} {
+	for _, in := range [][]*schema.Message{{schema.SystemMessage(paste(6000, "", "")), user("q")}} {
 		out, err := compactedWith(t, &compaction.Config{Budget: compaction.Budget{Window: 8000}}, in, newShelf(t))
 		require.ErrorAs(t, err, new(*compaction.OverError))
 		require.Equal(t, in, out.Messages)
@@ -193,6 +212,17 @@ func TestAPasteIsReadInPieces(t *testing.T) {
 	again, err := compactedWith(t, cfg, in, s)
 	require.NoError(t, err)
 	require.Equal(t, said(out.Messages, true), said(again.Messages, true))
+}
+
+func TestAQuestionBesideAPasteIsPartOfTheRequest(t *testing.T) {
+	var asked []string
+	cfg := &compaction.Config{Budget: compaction.Budget{Window: 8000}, Steps: compaction.Default(noting(&asked, 0))}
+	_, err := compactedWith(t, cfg, []*schema.Message{user("Which pumps failed?"), user(paste(6000, "log", "end"))}, newShelf(t))
+	require.NoError(t, err)
+	require.NotEmpty(t, asked)
+	for _, q := range asked {
+		require.Contains(t, q, "Which pumps failed?")
+	}
 }
 
 // Where the model fails, or the message has too many pieces, the notes say how far they reach.

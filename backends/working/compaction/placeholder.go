@@ -170,10 +170,11 @@ func newest(lines []string) []string { return slices.Clip(lines[max(0, len(lines
 
 // bodyOf returns the text of a placeholder below its headline, or all of it if that is one line.
 func bodyOf(m *schema.Message) string {
-	if headline, body, ok := strings.Cut(m.Content, "\n"); ok && strings.HasPrefix(headline, "[") {
+	said := einox.Text(m)
+	if headline, body, ok := strings.Cut(said, "\n"); ok && strings.HasPrefix(headline, "[") {
 		return body
 	}
-	return m.Content
+	return said
 }
 
 // shape says which parts of a digest its placeholder shows.

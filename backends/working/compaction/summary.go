@@ -177,8 +177,8 @@ func unreadIn(m einox.Marked) []string {
 	switch {
 	case d != nil && !d.ByModel:
 		return []string{m.Ref}
-	case d == nil && !strings.Contains(m.Content, "\n"):
-		return []string{text.Line(m.Content, 3*lineRunes)}
+	case d == nil && !strings.Contains(einox.Text(m.Message), "\n"):
+		return []string{text.Line(einox.Text(m.Message), 3*lineRunes)}
 	}
 	return nil
 }
