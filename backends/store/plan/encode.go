@@ -116,10 +116,8 @@ type Names struct{ Low, High string }
 // argument what says in an error what the names stand for. The error is ErrInvalid for an
 // illegal prefix and for a cursor of another listing.
 func ParseNames(what, prefix, cursor string) (Names, error) {
-	if prefix != "" {
-		if err := store.ValidateID(what+" prefix", prefix); err != nil {
-			return Names{}, err
-		}
+	if err := store.ValidateID(what+" prefix", prefix); prefix != "" && err != nil {
+		return Names{}, err
 	}
 	r := Names{Low: prefix, High: prefix + "\xff"} // UTF-8 never has this byte
 	if cursor == "" {
@@ -138,7 +136,9 @@ func ParseNames(what, prefix, cursor string) (Names, error) {
 func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToString([]byte(last)) }
 
 // Cursor returns the position of a reader that numbers tell, as [ParseCursor] reads it.
-func Cursor(numbers ...int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", "."), "[]") }
+func Cursor(numbers ...int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", "."), "[]")
+}
 
 // ParseCursor sets the numbers of a position. All are 0 for the empty one, the beginning. The error
 // is ErrInvalid for a position that [Cursor] does not make of so many numbers.

@@ -229,9 +229,7 @@ func (c *conn) changes(ctx context.Context, part partition, key, since int64) (*
 	out.Cursor, out.More = plan.Cursor(part.pk, out.Version), out.Version < part.version
 	var err error
 	out.Records, err = c.records(ctx, `part = ? AND version > ? AND version <= ? ORDER BY version, pk`, part.pk, since, out.Version)
-	if err == nil {
-		err = inOrder(out.Records, since, out.Version)
-	}
+	err = cmp.Or(err, inOrder(out.Records, since, out.Version))
 	if err != nil || since == 0 { // a new reader has nothing to remove
 		return out, err
 	}
