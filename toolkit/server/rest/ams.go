@@ -20,9 +20,9 @@ import (
 
 // ofAMS are the supported endpoints of agent-memory-server. Every request is about one user: the
 // one that it names, else the connection's. Its working memory is the log of a session. Its
-// long-term memories are ours: episodic ones and messages are of kind episode, others facts. Their
-// ids are the ones that a search returns; ids of a client's own making are dropped. All search
-// modes are our one search, and dist is 1 less the score.
+// long-term memories are ours: episodic ones and messages are of kind episode, others facts. A
+// memory keeps the ids that clients give it, up to eight, beside its own. All search modes are our
+// one search, and dist is 1 less the score.
 var ofAMS = &family{tag: "agent-memory-server", fail: detailed}
 
 type (
