@@ -251,14 +251,19 @@ func (f *frame) Add(ctx context.Context, r *backends.AddRequest) (*backends.AddR
 	}
 	out, err := f.server.add(ctx, p, r, said)
 	if err == nil && r.Author == backends.AuthorAgent && len(out.Items) == 0 && !out.Queued && !r.Verbatim && !f.learnsOnly {
-		note := *r
-		note.Verbatim, note.Kind = true, cmp.Or(r.Kind, backends.KindFact)
-		out, err = f.server.add(ctx, p, &note, said)
+		out, err = f.server.add(ctx, p, asSaid(r), said)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// asSaid returns the request to store an agent's note as it is.
+func asSaid(r *backends.AddRequest) *backends.AddRequest {
+	note := *r
+	note.Verbatim, note.Kind = true, cmp.Or(r.Kind, backends.KindFact)
+	return &note
 }
 
 // message is a message in the form of the servers.

@@ -36,8 +36,9 @@
 // far it is. What agent-memory-server has had for ten minutes counts as learnt. A process that
 // starts anew gives a queued turn to the platform again.
 //
-// An agent's note, Author [backends.AuthorAgent], goes to agent-memory-server as a memory of its
-// own, without the model. A note that a mem0 server's model makes nothing of is stored as it is.
+// An agent's note, Author [backends.AuthorAgent], goes to agent-memory-server and to the platform
+// as a memory of its own, without the model. They store it a moment after the answer. A note that a
+// mem0 server's model makes nothing of is stored as it is.
 // ReMe has no way to store a text as it is, so such a note gets no item there.
 //
 // # Isolation

@@ -59,6 +59,9 @@ func (m *Mem0) add(ctx context.Context, p backends.Partition, r *backends.AddReq
 	if event, ok := m.events.Load(r.IdempotencyKey); ok {
 		return m.queued(ctx, r.IdempotencyKey, event.(string))
 	}
+	if m.cfg.Platform && r.Author == backends.AuthorAgent && !r.Verbatim { // nobody asks later what it made of a note
+		r = asSaid(r)
+	}
 	about := m.memoryOf(p, r, &said[len(said)-1])
 	about.ID, about.Text, about.Metadata = "", "", nil
 	if said[0].Role != said[len(said)-1].Role { // the server decides who said what it learns

@@ -4,6 +4,7 @@
 package remote_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/remote"
 	"github.com/einomem/einomem/internal/test/testkit"
+	"github.com/einomem/einomem/toolkit"
 )
 
 func mem0(t testing.TB, s *server, failures *testkit.Failures) *remote.Mem0 {
@@ -84,6 +86,16 @@ func TestANoteIsStoredAsSaidWhereNothingIsLearnt(t *testing.T) {
 	require.Equal(t, []string{"Ann sails with Miso."}, testkit.Texts(found.Hits))
 	require.Equal(t, backends.KindFact, found.Hits[0].Kind)
 	require.Empty(t, must(b.Add(t.Context(), &backends.AddRequest{Scope: ann, Messages: said("Hello.")}))(t).Items, "what people say is learnt or not")
+}
+
+// The platform would learn from a note later, and drop what its model makes nothing of.
+func TestThePlatformStoresANoteAsSaid(t *testing.T) {
+	cfg := named(play(t, "mem0_platform.json", "note"), nil)
+	cfg.Platform = true
+	scope := func(context.Context) (backends.Scope, error) { return ann, nil }
+	tools := must(toolkit.New(t.Context(), &toolkit.Config{Backend: must(remote.NewMem0(cfg))(t), Scope: scope}))(t)
+	says := testkit.Use(t, t.Context(), testkit.ByName(t, tools)["add_memory"], `{"thinking":"t","content":["Ann sails with Miso."]}`)
+	require.Contains(t, says, "Accepted", "it is stored in a moment")
 }
 
 func TestTheMem0Platform(t *testing.T) {
