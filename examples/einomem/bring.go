@@ -245,8 +245,8 @@ func fromMarkdown(data []byte, _ string) (out []brought, err error) {
 	return out, nil
 }
 
-// fromMem0 reads memories as mem0 returns them, in a list or under "results" or "memories". It
-// leaves out those of others than the user.
+// fromMem0 reads memories as mem0 returns them: in a list, under "results" or "memories", or, as an
+// export by schema has them, in the one list of an object. It leaves out those of others than the user.
 func fromMem0(data []byte, user string) (out []brought, err error) {
 	type memory struct {
 		Memory  string `json:"memory"`
@@ -254,14 +254,24 @@ func fromMem0(data []byte, user string) (out []brought, err error) {
 		User    string `json:"user_id"`
 		Created string `json:"created_at"`
 	}
-	var in struct{ Results, Memories []memory }
+	var all []memory
 	if data = bytes.TrimSpace(data); bytes.HasPrefix(data, []byte("[")) {
-		err = json.Unmarshal(data, &in.Results)
+		err = json.Unmarshal(data, &all)
 	} else {
-		err = json.Unmarshal(data, &in)
+		lists := map[string]json.RawMessage{}
+		err = json.Unmarshal(data, &lists)
+		maps.DeleteFunc(lists, func(_ string, v json.RawMessage) bool { return v[0] != '[' })
+		one := len(lists) == 1
+		for _, name := range slices.Sorted(maps.Keys(lists)) {
+			if l := strings.ToLower(name); one || l == "results" || l == "memories" {
+				var part []memory
+				err = cmp.Or(err, json.Unmarshal(lists[name], &part))
+				all = append(all, part...)
+			}
+		}
 	}
 	others := map[string]bool{}
-	for _, m := range append(in.Results, in.Memories...) {
+	for _, m := range all {
 		if m.User != "" && m.User != user {
 			others[m.User] = true
 		} else if said := strings.TrimSpace(m.Memory + m.Content); said != "" {

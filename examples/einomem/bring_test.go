@@ -76,6 +76,20 @@ func TestBringingWhatOneHas(t *testing.T) {
 	}
 }
 
+// An export by schema names its list as the schema does. Beside mem0's own list another is no memory.
+func TestBringTakesTheListOfAnExport(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"facts":[{"memory":"Loves hiking"}],"count":1}`:                               "Loves hiking",
+		`{"results":[{"memory":"Loves hiking"}],"relations":[{"memory":"Knows Bob"}]}`:  "Loves hiking",
+		`{"results":[{"memory":"Loves hiking"}],"memories":[{"content":"Has a boat"}]}`: "Has a boat Loves hiking",
+	} {
+		file, db := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "memory.db")
+		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
+		calls(t, 0, db, "bring", file, "-from", "mem0", "-user", "ann", "-yes")
+		require.Equal(t, want, strings.Join(texts(t, db), " "), content)
+	}
+}
+
 func TestBringRefusesWhatItCannotRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	db := filepath.Join(t.TempDir(), "memory.db")
@@ -88,6 +102,8 @@ func TestBringRefusesWhatItCannotRead(t *testing.T) {
 		{"mcp", `{"type":"node"}`, `type "node" is neither entity nor relation`, 1},
 		{"chatgpt", `{"id":1}`, "cannot unmarshal object", 1},
 		{"mem0", foreign["mem0"], "it holds nothing of carl, but of ann, bob: name one by -user", 1},
+		{"mem0", `{"facts":[{"memory":"x"}],"others":[{"memory":"y"}]}`, "it holds nothing of", 1},
+		{"mem0", `{"facts":["x"]}`, "cannot unmarshal string", 1},
 		{"markdown", "", "it holds nothing of", 1},
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(c.content), 0o600))
