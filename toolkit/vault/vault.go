@@ -12,6 +12,9 @@
 // Middleware keeps the tool's result out of the log and of learning, and the agent's words after it
 // in the same turn, since they may repeat it. The model itself reads the secret.
 //
+// A secret is no kind of memory. Memories are ranked, embedded, listed and shown, and each backend
+// would have to leave such a kind out; a blob is out of their sight.
+//
 // Secrets stand in the partition of the person: exports carry them encrypted, and Forget erases
 // them. Their names are stored as they are. The ciphertext is bound to its person and name, so a
 // copy elsewhere cannot be read. It tells the length of the secret.

@@ -18,6 +18,8 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/mem0"
+	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/backends/working/compaction"
@@ -199,6 +201,48 @@ func said(calls [][]*schema.Message) (out []string) {
 		out = append(out, m.Content)
 	}
 	return out
+}
+
+// The agent hands a secret on to another tool, whose calls reme records otherwise. Neither the log,
+// nor the record of calls, nor what is learnt from the turn holds it.
+func TestASecretThatAnotherToolGetsIsNotRecorded(t *testing.T) {
+	folder := t.TempDir()
+	db, err := sqlitestore.Open(t.Context(), filepath.Join(folder, "memory.db"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	experience, err := reme.New(t.Context(), &reme.Config{Store: db, Model: testkit.New(testkit.Learn)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, experience.Close(context.Background())) }()
+	mem, err := middleware.New(t.Context(), &middleware.Config{Backend: experience, Sessions: db})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, mem.Close(context.Background())) }()
+	v := open(t, db, key)
+	require.NoError(t, v.Put(t.Context(), ann, "door code", []byte(doorCode)))
+	tools, err := v.Tools(&backends.ToolSetup{Scope: mem.ResolveScope, Confirm: func(context.Context, backends.Change) (bool, error) { return true, nil }})
+	require.NoError(t, err)
+	ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "s1", Workspace: "lab"})
+	for says, replies := range map[string][]testkit.Reply{
+		"Repeat tea.":         {testkit.Call("1", "echo", `{"q":"tea"}`), testkit.Text("Tea.")},
+		"Repeat my door code": {testkit.Call("1", vault.ReadSecret, `{"name":"door code"}`), testkit.Call("2", "echo", `{"q":"`+doorCode+`"}`), testkit.Text("It is " + doorCode + ".")},
+	} {
+		m := testkit.New(replies...)
+		agent := testkit.Agent(t, "assistant", m, func(c *adk.ChatModelAgentConfig) { testkit.Attach(c, mem) }, append(tools, testkit.Echo(t))...)
+		testkit.Drain(testkit.Runner(agent, false, nil).Query(ctx, says))
+		sent := m.Calls()[len(replies)-1]
+		require.Contains(t, sent[len(sent)-1].Content, "echo:", "the tool was called")
+	}
+	require.NoError(t, mem.Flush(t.Context()))
+	recorded, err := experience.Tools().Retrieve(t.Context(), &tool.RetrieveRequest{Scope: backends.Scope{Workspace: "lab"}})
+	require.NoError(t, err)
+	require.Len(t, recorded.Tools, 1)
+	require.EqualValues(t, 1, recorded.Tools[0].Statistics.Total, "the call with tea")
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(t, err)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NotContains(t, string(data), doorCode, file)
+	}
 }
 
 // Programs that log a run by themselves may leave out the name of the tool in its result.
