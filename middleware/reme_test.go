@@ -21,6 +21,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/reme"
+	"github.com/einomem/einomem/backends/reme/task"
 	toolmem "github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/middleware"
@@ -141,6 +142,30 @@ func TestReMeLearnsInEveryModeAndIsFoundAsTheModeSays(t *testing.T) {
 		last := m.Calls()[1]
 		require.Contains(t, last[len(last)-1].Content, "oak needs a fine saw", "the agent finds experience by itself")
 		w.did(map[string]int{"saw": 1}) // memory's own tools are not learnt from
+	}
+}
+
+// An agent saws well, once. The next agent's model reads the lesson with the call that went well.
+func TestTheNoteShowsTheCallsOfTheBestAttempt(t *testing.T) {
+	cites := testkit.Call("1", "extract_experiences", `{"experiences":[{"when_to_use":"sawing oak","experience":"oak needs a fine saw","confidence":0.9,"steps":[2,3]}]}`)
+	for _, examples := range []bool{true, false} {
+		learner := testkit.New(func(ctx context.Context, in []*schema.Message, opts *model.Options) (*schema.Message, error) {
+			if len(opts.Tools) > 0 && opts.Tools[0].Name == "extract_experiences" {
+				return cites(ctx, in, opts)
+			}
+			return testkit.Learn(ctx, in, opts)
+		})
+		b, err := reme.New(t.Context(), &reme.Config{Store: testkit.SQLite(t), Model: learner, Verdict: reme.VerdictOf("saw", "passed"), Task: task.Config{Examples: examples}})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
+		w := &workshop{t: t, b: b, mem: open(t, &middleware.Config{Backend: b}), ran: map[string]int{}}
+		testkit.Drain(agent(t, w.mem, sawing("oak"), w.saw()).Query(inLab, "Saw oak."))
+		w.did(map[string]int{"saw": 1})
+
+		_, m := ask(t, inLab, w.mem, "How to saw oak?")
+		shown := fmt.Sprint(testkit.Lines(m.Calls()[0]))
+		require.Contains(t, shown, "oak needs a fine saw")
+		require.Equal(t, examples, strings.Contains(shown, `(when: sawing oak; example: saw {"n":1} → {"passed": true})`), shown)
 	}
 }
 
