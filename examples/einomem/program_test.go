@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,9 +14,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -165,6 +168,57 @@ func TestFailuresAreRetried(t *testing.T) {
 		require.Contains(t, p.prints("retry", "-user", "ann", "-yes"), `"sessions": 1`)
 		require.Empty(t, p.prints("retry"))
 	})
+}
+
+// offered lists the tools of a connection to the program.
+func offered(t *testing.T, at sdk.Transport) (client *sdk.ClientSession, names []string) {
+	t.Helper()
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), at, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	for tool, err := range client.Tools(t.Context(), nil) {
+		require.NoError(t, err)
+		names = append(names, tool.Name)
+	}
+	return client, names
+}
+
+// A host of MCP starts the program: -tools says which tools it gets, and -workspace any whose
+// experience ReMe's flows may name.
+func TestAHostOfMCPStartsTheProgram(t *testing.T) {
+	for _, c := range []struct {
+		args       []string
+		reme, open bool // the flows are there, and reach each workspace
+	}{
+		{nil, false, false},
+		{[]string{"-tools", "memory,reme"}, true, false},
+		{[]string{"-tools", "memory,reme", "-workspace", "any"}, true, true},
+	} {
+		cmd := exec.CommandContext(context.Background(), os.Args[0], append([]string{"-store", filepath.Join(t.TempDir(), "memory.db"), "mcp", "-user", "ann"}, c.args...)...)
+		cmd.Env = append(os.Environ(), asProgram+"=1", "OPENAI_API_KEY=", "EINOMEM_LISTEN=", "EINOMEM_CONFIG=")
+		client, names := offered(t, &sdk.CommandTransport{Command: cmd})
+		require.Subset(t, names, []string{"search_memory", "add_memory"}, c.args)
+		require.Equal(t, c.reme, slices.Contains(names, "retrieve_task_memory"), names)
+		if c.reme {
+			found, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "retrieve_task_memory", Arguments: map[string]any{"workspace_id": "lab", "query": "sawing"}})
+			require.NoError(t, err)
+			require.Equal(t, c.open, !found.IsError, c.args)
+		}
+	}
+}
+
+// Clients of the older protocol read server-sent events.
+func TestServeSpeaksServerSentEvents(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "einomem.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("default_user: ann"), 0o600))
+	url, _, _ := start(t, "-config", file)
+	client, names := offered(t, &sdk.SSEClientTransport{Endpoint: url + "/sse"})
+	require.Contains(t, names, "add_memory")
+	done, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "add_memory", Arguments: map[string]any{"content": "Ann keeps bees."}})
+	require.NoError(t, err)
+	require.False(t, done.IsError, "%+v", done.Content[0])
+	_, found := post(t, url+"/api/v1/search", `{"scope":{"user_id":"ann"},"query":"bees"}`)
+	require.Len(t, found["hits"], 1, "it is the memory of ann")
 }
 
 func TestMemoriesGetVectors(t *testing.T) {
