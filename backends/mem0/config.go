@@ -72,7 +72,7 @@ type Config struct {
 	// each fact fills. Optional.
 	Profile backends.Profile
 	// Importance lets that call say how much each fact matters, which becomes its Quality: see
-	// recall.Config.Importance. Optional.
+	// recall.Importance. Optional.
 	Importance bool
 
 	// FactsOnly drops the raw turns. By default they stay beside the facts as memories of kind
