@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +82,7 @@ func (c *settings) parts(ctx context.Context, db store.Store) (_ *parts, err err
 		return nil, err
 	}
 	if embedder != nil {
+		embedder.APIKey, embedder.BaseURL = cmp.Or(c.vectors.key, embedder.APIKey), cmp.Or(c.vectors.url, embedder.BaseURL)
 		if facts.Embedder, err = openai.NewEmbedder(ctx, embedder); err != nil {
 			return nil, err
 		}

@@ -33,11 +33,9 @@ func (c *settings) startLine(command string, args []string) error {
 	s := &reMeStart{settings: c, host: host, port: port, env: map[string]string{
 		"OPENAI_API_KEY": os.Getenv("FLOW_LLM_API_KEY"), "OPENAI_BASE_URL": os.Getenv("FLOW_LLM_BASE_URL"),
 	}}
-	for _, name := range []string{"API_KEY", "BASE_URL"} {
-		model, embedder := cmp.Or(os.Getenv("OPENAI_"+name), os.Getenv("FLOW_LLM_"+name)), os.Getenv("FLOW_EMBEDDING_"+name)
-		if embedder != "" && embedder != model {
-			return usage("FLOW_EMBEDDING_%s is not FLOW_LLM_%s: this program has one endpoint for both", name, name)
-		}
+	c.vectors.key, c.vectors.url = os.Getenv("FLOW_EMBEDDING_API_KEY"), os.Getenv("FLOW_EMBEDDING_BASE_URL")
+	if v := c.vectors; v.key == "" && v.url != "" && v.url != cmp.Or(os.Getenv("OPENAI_BASE_URL"), os.Getenv("FLOW_LLM_BASE_URL")) {
+		return usage("FLOW_EMBEDDING_BASE_URL is another endpoint, which must not get the model's key: set FLOW_EMBEDDING_API_KEY, too")
 	}
 	for _, a := range args {
 		name, value, ok := strings.Cut(a, "=")

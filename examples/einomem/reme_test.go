@@ -5,12 +5,18 @@ package main
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/test/testkit"
 )
 
 func unset(t *testing.T) {
@@ -69,5 +75,35 @@ func TestReMesSettingsWithoutAMeaning(t *testing.T) {
 	unset(t)
 	t.Setenv("FLOW_LLM_BASE_URL", "http://a/v1")
 	t.Setenv("FLOW_EMBEDDING_BASE_URL", "http://b/v1")
-	require.ErrorContains(t, (&settings{Listen: "localhost:1"}).startLine("serve", nil), "one endpoint for both")
+	require.ErrorContains(t, (&settings{Listen: "localhost:1"}).startLine("serve", nil), "FLOW_EMBEDDING_API_KEY")
+}
+
+// ReMe's embedder may be another service than its model, and neither gets the other's key.
+func TestReMesEmbedderMayBeElsewhere(t *testing.T) {
+	service := func(key string) (url string, asked *atomic.Int32) {
+		asked = &atomic.Int32{}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			assert.Equal(t, "Bearer "+key, r.Header.Get("Authorization"))
+			_, _ = w.Write([]byte(`{"data":[{"index":0,"embedding":[0.6,0.8]}]}`))
+		}))
+		t.Cleanup(server.Close)
+		return server.URL, asked
+	}
+	unset(t)
+	chat, chats := service("k1")
+	vectors, embeds := service("k2")
+	for name, value := range map[string]string{"LLM_API_KEY": "k1", "LLM_BASE_URL": chat, "EMBEDDING_API_KEY": "k2", "EMBEDDING_BASE_URL": vectors} {
+		t.Setenv("FLOW_"+name, value)
+	}
+	c, err := load("", "", "", "")
+	require.NoError(t, err)
+	require.NoError(t, c.startLine("serve", []string{"llm.default.model_name=m", "embedding_model.default.model_name=e"}))
+	p, err := c.parts(t.Context(), testkit.SQLite(t))
+	require.NoError(t, err)
+	_, err = p.facts.Remember(t.Context(), backends.Scope{UserID: "ann"}, "I like tea.")
+	require.NoError(t, err)
+	require.NoError(t, p.Close(t.Context()))
+	require.Positive(t, embeds.Load())
+	require.Zero(t, chats.Load())
 }

@@ -34,10 +34,11 @@ import (
 // and einomem.yaml has an example of each.
 type settings struct {
 	Listen, Store string
-	DefaultUser   string   `yaml:"default_user"`
-	AlwaysOK      bool     `yaml:"reme_always_ok"`
-	AllowForget   bool     `yaml:"mcp_allow_forget"`
-	Tools         []string `yaml:"mcp_tools"`
+	vectors       struct{ key, url string } // of ReMe's variables for the embedder; what is empty is the model's
+	DefaultUser   string                    `yaml:"default_user"`
+	AlwaysOK      bool                      `yaml:"reme_always_ok"`
+	AllowForget   bool                      `yaml:"mcp_allow_forget"`
+	Tools         []string                  `yaml:"mcp_tools"`
 	Folder        string
 	TLS           struct{ Cert, Key string }
 	Log           struct{ Level slog.Level }
