@@ -135,10 +135,10 @@ func ParseNames(what, prefix, cursor string) (Names, error) {
 // NamesCursor returns the cursor of a page that ends with the name last.
 func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToString([]byte(last)) }
 
+var dotted = strings.NewReplacer("[", "", " ", ".", "]", "")
+
 // Cursor returns the position of a reader that numbers tell, as [ParseCursor] reads it.
-func Cursor(numbers ...int64) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", "."), "[]")
-}
+func Cursor(numbers ...int64) string { return dotted.Replace(fmt.Sprint(numbers)) }
 
 // ParseCursor sets the numbers of a position. All are 0 for the empty one, the beginning. The error
 // is ErrInvalid for a position that [Cursor] does not make of so many numbers.

@@ -227,6 +227,17 @@ func TestPagesHoldEachNameOnce(t *testing.T) {
 	})
 }
 
+func TestACursorOfNumbers(t *testing.T) {
+	var part, version int64
+	require.NoError(t, plan.ParseCursor(plan.Cursor(3, 1<<62), &part, &version))
+	require.Equal(t, []int64{3, 1 << 62}, []int64{part, version})
+	require.NoError(t, plan.ParseCursor("", &part, &version))
+	require.Equal(t, []int64{0, 0}, []int64{part, version})
+	for _, illegal := range []string{"3", "3.", "3.4.5", "3.x", "03.4", "3. 4", ".", "3.99999999999999999999"} {
+		require.ErrorIs(t, plan.ParseCursor(illegal, &part, &version), backends.ErrInvalid, illegal)
+	}
+}
+
 func FuzzParseNames(f *testing.F) {
 	for _, seed := range [][2]string{{"", ""}, {"a", plan.NamesCursor("ab")}, {"b", plan.NamesCursor("a")}, {"\xff", "?"}, {"é", plan.NamesCursor("é🎈")}} {
 		f.Add(seed[0], seed[1])
