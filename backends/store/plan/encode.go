@@ -140,8 +140,8 @@ var dotted = strings.NewReplacer("[", "", " ", ".", "]", "")
 // Cursor returns the position of a reader that numbers tell, as [ParseCursor] reads it.
 func Cursor(numbers ...int64) string { return dotted.Replace(fmt.Sprint(numbers)) }
 
-// ParseCursor sets the numbers of a position. All are 0 for the empty one, the beginning. The error
-// is ErrInvalid for a position that [Cursor] does not make of so many numbers.
+// ParseCursor sets the numbers of a position, which are 0 before. The empty one, the beginning, leaves
+// them so. The error is ErrInvalid for a position that [Cursor] does not make of so many numbers.
 func ParseCursor(cursor string, numbers ...*int64) error {
 	found := make([]int64, len(numbers))
 	for i, text := range strings.SplitN(cursor, ".", len(numbers)) {
