@@ -6,6 +6,7 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -40,14 +41,16 @@ func tableOfCalls(t *testing.T) (all []tableCall) {
 
 // answer is a line of a client.
 type answer struct {
-	Tools  []string
-	Tool   string
-	Failed bool
-	Text   string
+	Version string // of the client, in its first line
+	Tools   []string
+	Tool    string
+	Failed  bool
+	Text    string
 }
 
-// right checks what a client wrote: it found all tools, and got of each what it should.
-func right(t *testing.T, client string, lines []answer) {
+// right checks what a client wrote, and the row about it in the docs: it found all tools, and got
+// of each what it should.
+func right(t *testing.T, client, transport string, lines []answer) {
 	calls, good, left := tableOfCalls(t), 0, map[string]bool{}
 	require.Len(t, lines, len(calls)+1, client)
 	for _, name := range lines[0].Tools {
@@ -63,7 +66,9 @@ func right(t *testing.T, client string, lines []answer) {
 		}
 	}
 	assert.Empty(t, left, "tools that were not called")
-	t.Logf("%s: %d tools, %d calls, %d right", client, len(lines[0].Tools), len(calls), good)
+	row := fmt.Sprintf("| %s | %s | %s | %d | %d |", client, lines[0].Version, transport, len(calls), good)
+	t.Log(row)
+	testkit.Documented(t, "../../../.github/docs/mcp.md", row)
 }
 
 // ran runs a client, and returns its lines.
@@ -91,7 +96,9 @@ func TestClientsInGo(t *testing.T) {
 	program := exec.CommandContext(t.Context(), os.Args[0])
 	program.Env = child(t)
 	c := connect(t, &sdk.CommandTransport{Command: program}, agreeing())
-	lines, id := []answer{{}}, ""
+	module, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	lines, id := []answer{{Version: regexp.MustCompile(`modelcontextprotocol/go-sdk v(\S+)`).FindStringSubmatch(string(module))[1]}}, ""
 	for tool, err := range c.Tools(t.Context(), nil) {
 		require.NoError(t, err)
 		lines[0].Tools = append(lines[0].Tools, tool.Name)
@@ -106,7 +113,7 @@ func TestClientsInGo(t *testing.T) {
 		}
 		lines = append(lines, answer{Tool: call.Tool, Failed: res.failed, Text: res.text})
 	}
-	right(t, "Go", lines)
+	right(t, "Go's SDK", "standard input and output", lines)
 }
 
 // The official SDK for TypeScript checks what a server answers more strictly than that for Go.
@@ -123,8 +130,8 @@ func TestClientsInTypeScript(t *testing.T) {
 		path := filepath.Join(folder, "client.mjs")
 		require.NoError(t, os.WriteFile(path, script, 0o600))
 		node := exec.CommandContext(t.Context(), "node", path, calls, os.Args[0])
-		node.Env = child(t)
-		right(t, "TypeScript in "+folder, ran(t, node))
+		node.Dir, node.Env = folder, child(t)
+		right(t, "TypeScript's SDK", "standard input and output", ran(t, node))
 	}
 }
 
@@ -148,7 +155,11 @@ func TestClientsByInspector(t *testing.T) {
 		}
 		return result
 	}
-	lines, id := []answer{{}}, ""
+	var installed struct{ Version string }
+	raw, err := os.ReadFile(filepath.Join(filepath.Dir(inspector), "..", "@modelcontextprotocol", "inspector", "package.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, &installed))
+	lines, id := []answer{{Version: installed.Version}}, ""
 	for _, tool := range run("tools/list").Tools {
 		lines[0].Tools = append(lines[0].Tools, tool.Name)
 	}
@@ -176,7 +187,7 @@ func TestClientsByInspector(t *testing.T) {
 		}
 		lines = append(lines, a)
 	}
-	right(t, "Inspector", lines)
+	right(t, "Inspector, command line", "standard input and output", lines)
 }
 
 // The official SDK for Python, over all transports: two of them with a key.
@@ -185,13 +196,13 @@ func TestClientsInPython(t *testing.T) {
 	if python == "" {
 		t.Skip("EINOMEM_PYTHON_MCP is no python that has mcp installed")
 	}
-	for _, kind := range []string{"stdio", "http", "sse"} {
+	for kind, transport := range map[string]string{"stdio": "standard input and output", "http": "streamable HTTP, with a key", "sse": "server-sent events, with a key"} {
 		w := newWorld(t, testkit.SQLite(t))
 		sse := httptest.NewServer(w.server.SSEHandler())
 		where := map[string]string{"stdio": os.Args[0], "http": w.url, "sse": sse.URL + "/sse/"}[kind]
 		client := exec.CommandContext(t.Context(), python, "testdata/client.py", "testdata/calls.json", kind, where)
 		client.Env = append(child(t), "EINOMEM_KEY=ann")
-		right(t, "Python, "+kind, ran(t, client))
+		right(t, "Python's SDK", transport, ran(t, client))
 		sse.CloseClientConnections()
 		sse.Close()
 	}

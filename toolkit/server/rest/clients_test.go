@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/einomem/einomem/internal/test/testkit"
 	"github.com/einomem/einomem/toolkit/server/access"
 )
 
@@ -34,6 +35,7 @@ func TestTheirPythonClientsDoARoundTrip(t *testing.T) {
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, string(out))
 			t.Logf("%s", out)
+			testkit.Documented(t, "../../../.github/docs/clients.md", string(out))
 		})
 	}
 }
@@ -50,6 +52,7 @@ func TestTheirTypeScriptClientsDoARoundTrip(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	t.Logf("%s", out)
+	testkit.Documented(t, "../../../.github/docs/clients.md", string(out))
 }
 
 func TestTheirPythonClientWorksWithoutAUser(t *testing.T) {
@@ -65,4 +68,5 @@ func TestTheirPythonClientWorksWithoutAUser(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), python, "testdata/ams_calls.py", s.url).CombinedOutput()
 	require.NoError(t, err, string(out))
 	t.Logf("%s", out)
+	testkit.Documented(t, "../../../.github/docs/clients.md", string(out))
 }

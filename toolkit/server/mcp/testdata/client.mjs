@@ -10,7 +10,8 @@ const client = new Client({ name: "test", version: "1" }, { capabilities: { elic
 client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: {} }));
 await client.connect(new StdioClientTransport({ command, env: process.env }));
 const { tools } = await client.listTools();
-console.log(JSON.stringify({ tools: tools.map((tool) => tool.name) }));
+const { version } = JSON.parse(readFileSync("node_modules/@modelcontextprotocol/sdk/package.json"));
+console.log(JSON.stringify({ version, tools: tools.map((tool) => tool.name) }));
 let id = "";
 for (const { tool, arguments: given } of JSON.parse(readFileSync(calls))) {
   const args = given.id ? { ...given, id } : given;

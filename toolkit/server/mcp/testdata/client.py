@@ -4,6 +4,7 @@ usage: python client.py CALLS stdio SERVER, or http URL, or sse URL, with the ke
 """
 
 import asyncio
+import importlib.metadata
 import json
 import os
 import re
@@ -30,7 +31,7 @@ def transport(kind, where):
 
 async def main(calls, kind, where):
     async with Client(transport(kind, where), elicitation_callback=agree) as client:
-        print(json.dumps({"tools": [t.name for t in (await client.list_tools()).tools]}))
+        print(json.dumps({"version": importlib.metadata.version("mcp"), "tools": [t.name for t in (await client.list_tools()).tools]}))
         shown = ""
         for call in json.load(open(calls)):
             given = call["arguments"]

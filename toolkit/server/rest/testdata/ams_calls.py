@@ -3,6 +3,7 @@
 """Every public method of agent-memory-server's Python client, as its samples call it: without a
 user and a key. python ams_calls.py HOST, where the server has a default user."""
 import asyncio
+import importlib.metadata
 import inspect
 import json
 import sys
@@ -213,7 +214,11 @@ async def tools(c):
 async def langchain(c):
     """The tools of a LangChain agent, with the user of its sample."""
     by_name = {t.name: t for t in get_memory_tools(memory_client=c, session_id="my_session", user_id="alice")}
-    run = lambda name, **arguments: by_name[name].ainvoke(arguments)
+    asked = []
+
+    def run(name, **arguments):
+        asked.append(name)
+        return by_name[name].ainvoke(arguments)
     assert "0 messages" in await run("get_or_create_working_memory")
     assert "Success" in await run("lazily_create_long_term_memory", text="Alice loves pizza.", memory_type="semantic", topics=["food"])
     assert "Success" in await run("update_working_memory_data", data={"k": 1})
@@ -227,6 +232,8 @@ async def langchain(c):
     await run("delete_long_term_memories", memory_ids=[oboe])
     assert "Error" in await run("get_long_term_memory", memory_id=oboe)
     assert "20" in await run("get_current_datetime")
+    version = importlib.metadata.version("langchain-core")
+    print(f"| its LangChain tools (`get_memory_tools`) | langchain-core {version} | {len(by_name)} tools | {len(set(asked))} | {len(asked)} |")
 
 
 async def not_offered(c):
@@ -247,7 +254,7 @@ async def main():
         await part(c)
     async with MemoryAPIClient(MemoryClientConfig(base_url=host, default_namespace="my-app")) as other:  # as in its README
         await other.create_long_term_memory([ClientMemoryRecord(text="User prefers dark mode", memory_type=MemoryTypeEnum.SEMANTIC, topics=["preferences", "ui"])])
-        found = await other.search_long_term_memory(text="user interface preferences: dark mode", limit=10)
+        found = await other.search_long_term_memory(text="user interface preferences", limit=10)
         assert texts(found) == ["User prefers dark mode"], found
         assert (await other.get_long_term_memory(found.memories[0].id)).text == "User prefers dark mode"
     await c.close()
@@ -255,7 +262,8 @@ async def main():
     assert public == set(calls), public ^ set(calls)
     missing = set(refusals) & NOT_OFFERED
     assert missing == NOT_OFFERED, missing
-    print(f"{len(public)} methods, {len(public) - len(NOT_OFFERED)} offered; {sum(calls.values())} calls, {sum(refusals[n] for n in NOT_OFFERED)} of what is not offered")
+    version, offered, refused_calls = importlib.metadata.version("agent-memory-client"), len(public) - len(NOT_OFFERED), sum(refusals[n] for n in NOT_OFFERED)
+    print(f"| `agent-memory-client`, without a user | {version} | {len(public)} | {offered} | {sum(calls.values())}, of them {refused_calls} to what is not offered |")
 
 
 asyncio.run(main())

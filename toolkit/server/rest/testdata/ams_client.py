@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A round trip of agent-memory-server's own Python client: python ams_client.py HOST KEY OTHER_KEY"""
 import asyncio
+import importlib.metadata
 import sys
 import warnings
 
@@ -107,7 +108,8 @@ async def main():
         await refused(ann.get_long_term_memory(home.id), 404)
         await ann.delete_working_memory("s1", user_id="ann")
         await refused(ann.get_working_memory("s1", user_id="ann"), 404)
-    print("ok")
+    version = importlib.metadata.version("agent-memory-client")
+    print(f"| `agent-memory-client`, two users with keys | {version} | – | a round trip, and each request of a stranger refused |")
 
 
 asyncio.run(main())

@@ -5,6 +5,7 @@
 // node mem0_client.mjs FOLDER HOST KEY. It prints a line a client: its calls, and those that were
 // right.
 import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 
@@ -23,7 +24,7 @@ async function typescript() {
   const client = new MemoryClient({ apiKey: key, host });
   const check = async (call, ok) => {
     const out = await call.catch((e) => ({ failed: `${e.name}: ${e.message}` }));
-    right("mem0ai (npm)", ok(out), out);
+    right("`mem0ai` (npm)", ok(out), out);
     return out;
   };
   const messages = [
@@ -59,7 +60,7 @@ async function vercel() {
   const { addMemories, createMem0, getMemories, retrieveMemories, searchMemories } = require("@mem0/vercel-ai-provider");
   const { generateText } = require("ai");
   const whose = { user_id: "ann", mem0ApiKey: key, host };
-  const check = (ok, what) => right("@mem0/vercel-ai-provider", ok, what);
+  const check = (ok, what) => right("`@mem0/vercel-ai-provider`, with a scripted model", ok, what);
   const messages = [{ role: "user", content: ["I love red cars.", "I like Toyota Cars.", "I prefer SUVs."].map((text) => ({ type: "text", text })) }];
   const added = await addMemories(messages, whose);
   check(added.results.length === 3, added);
@@ -92,5 +93,9 @@ async function vercel() {
 
 await typescript();
 await vercel();
-for (const [client, [tried, good]] of Object.entries(counts)) console.log(client, tried, good);
+for (const [client, [tried, good]] of Object.entries(counts)) {
+  const name = client.split("`")[1];
+  const { version } = JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json")));
+  console.log(`| ${client} | ${version} | ${tried} | ${good} |`);
+}
 process.exit(Object.values(counts).every(([tried, good]) => tried === good) ? 0 : 1);

@@ -156,4 +156,4 @@ async def the_same_without_waiting():
 
 
 asyncio.run(the_same_without_waiting())
-print("mem0ai", importlib.metadata.version("mem0ai"), calls, calls)
+print(f"| `mem0ai` (Python), `MemoryClient` and `AsyncMemoryClient` | {importlib.metadata.version('mem0ai')} | {calls} | {calls} |")

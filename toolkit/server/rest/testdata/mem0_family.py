@@ -3,7 +3,7 @@
 """The round trips of programs that stand on mem0's client: python mem0_family.py HOST KEY OTHER_KEY
 
 mem0's command line and MCP server, Microsoft's agent framework, LlamaIndex and Strands. A package
-that is not installed is left out. It prints a line a client: its calls, and those that were right.
+that .ci/run installs has to be there. It prints a row a client: its calls, and those that were right.
 """
 import asyncio
 import importlib.metadata
@@ -194,12 +194,17 @@ def strands_tool():
     right("strands-agents-tools", not (left if isinstance(left, list) else left["results"]), left)
 
 
-for package, trip in {
-    "mem0-cli": command_line, "mem0-mcp-server": mcp_server, "agent-framework-mem0": microsoft, "llama-index-memory-mem0": llama_index,
-    "mem0-strands": strands, "strands-agents-tools": strands_tool,
+BY_HAND = "strands-agents-tools"  # it needs an environment of its own
+for package, (trip, more) in {
+    "mem0-cli": (command_line, ""), "mem0-mcp-server": (mcp_server, f", on `mcp` {installed('mcp')}"),
+    "agent-framework-mem0": (microsoft, " (Microsoft), with a scripted model"), "llama-index-memory-mem0": (llama_index, ""),
+    "mem0-strands": (strands, ""), BY_HAND: (strands_tool, f", on `mem0ai` {installed('mem0ai')}"),
 }.items():
     version = installed(package)
     if version:
         trip()
-        print(package, version, *counts[package])
+        print(f"| `{package}`{more} | {version} | {counts[package][0]} | {counts[package][1]} |")
+    else:
+        assert package == BY_HAND, package + " is not installed"
+        print("left out, as it is not installed:", package)
 assert all(tried == good for tried, good in counts.values()), counts
