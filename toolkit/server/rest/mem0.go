@@ -56,7 +56,7 @@ type (
 		Fields     []string       `json:"fields,omitempty"`   // Optional. Defaults to all.
 		TopK       int            `json:"top_k,omitempty" query:"top_k"`
 		Limit      int            `json:"limit,omitempty" query:"limit"` // an older name of top_k
-		Threshold  *float64       `json:"threshold,omitempty"`           // Optional. Defaults to 0.1.
+		Threshold  *float64       `json:"threshold,omitempty"`           // Optional. Defaults to 0.32, 0.1 of ours: see mem0Find.
 		Expired    bool           `json:"show_expired,omitempty" query:"show_expired"`
 		Latest     *bool          `json:"latest_only,omitempty"`    // false: also superseded ones
 		Rerank     bool           `json:"rerank,omitempty"`         // the server's ranking decides

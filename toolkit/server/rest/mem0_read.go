@@ -6,6 +6,7 @@ package rest
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -14,18 +15,19 @@ import (
 	"github.com/einomem/einomem/toolkit/server/access"
 )
 
-// mem0Find answers with a page of the hits of a query, or of all memories if the query is blank.
+// mem0Find answers with a page of the hits of a query, or of all memories if the query is blank. Scores
+// go out as the square root of ours, and thresholds come in as squares: mem0's clients ask for 0.3
+// (mem0-cli 0.2.13) where our measured threshold is 0.1, and 0 and 1 are the ends of both scales.
 func (c *call) mem0Find(in *mem0Query) (object, error) {
 	all, err := c.mem0Hits(in)
 	if err != nil {
 		return nil, err
 	}
-	size := min(max(cmp.Or(in.PageSize, in.TopK, in.Limit, 100), 1), 1000)
-	page := min(max(in.Page, 1), len(all)+1)
+	size, page := min(max(cmp.Or(in.PageSize, in.TopK, in.Limit, 100), 1), 1000), min(max(in.Page, 1), len(all)+1)
 	results := []object{}
 	for _, h := range cut(all, (page-1)*size, size) {
 		m := mem0Memory(&h.Memory)
-		m["score"] = h.Score
+		m["score"] = math.Sqrt(h.Score)
 		results = append(results, only(m, in.Fields))
 	}
 	link := func(to int, is bool) *string {
@@ -48,7 +50,7 @@ func (c *call) mem0Hits(in *mem0Query) (all []backends.Hit, _ error) {
 	r := backends.SearchRequest{Query: in.Query, TopK: cmp.Or(in.TopK, in.Limit, 10), Threshold: 0.1,
 		IncludeExpired: in.Expired, IncludeSuperseded: in.Latest != nil && !*in.Latest}
 	if in.Threshold != nil {
-		r.Threshold = *in.Threshold
+		r.Threshold = *in.Threshold * *in.Threshold
 	}
 	err := c.mem0Each(in, access.Read, func(s backends.Scope, filter *backends.Filter) error {
 		facts := backends.Ne("kind", backends.KindEpisode)

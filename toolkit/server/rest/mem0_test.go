@@ -258,6 +258,9 @@ func TestASearchLeavesOutWhatDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "My heron is called Ada.", texts(out))
 	_, out = s.ask("", "POST", "/v3/memories/search/", `{"query":"Which bicycle?","filters":{"user_id":"ann"}}`)
 	require.Empty(t, out["results"])
+	told(s, "", "ann r1 shop Prefers dark mode and vim keybindings")
+	_, out = s.ask("", "POST", "/v3/memories/search/", `{"query":"What does Alice prefer?","threshold":0.3,"filters":{"user_id":"ann"}}`)
+	require.Equal(t, "Prefers dark mode and vim keybindings", texts(out), "with the threshold of mem0's command")
 	_, out = s.ask("", "POST", "/v3/memories/search/", `{"query":"What is the heron called?","threshold":1,"filters":{"user_id":"ann"}}`)
 	require.Empty(t, out["results"])
 }

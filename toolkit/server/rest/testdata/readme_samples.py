@@ -66,6 +66,8 @@ class Recorder(BaseHTTPRequestHandler):
         out, path = answer.read(), self.path.partition("?")[0]
         envelope = json.loads(out) if package == "reme-ai" else {}
         ok = 200 <= answer.status < 300 and envelope.get("success", True) is True or (path, answer.status) in EXPECTED
+        if package == "mem0ai" and path.endswith("/search/"):  # a user wants to see what the line before stored
+            ok = ok and bool(json.loads(out)["results"])
         text = envelope.get("answer")
         calls.append({"flow": path[1:], "request": json.loads(body or b"null"), "success": ok, "answer": text if isinstance(text, str) else None, "version": version})
         if not ok:
