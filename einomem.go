@@ -47,7 +47,10 @@ type Options struct {
 	Agent middleware.Config
 }
 
-// Memory is the middleware together with the parts below it. It is safe for concurrent use.
+// Memory is the middleware together with the parts below it. It is safe for concurrent use. An agent
+// takes it by the methods of [middleware.MemoryMiddleware], such as AgentMiddleware, WrapRunner,
+// MessageModifier, Prepare, Finish, AsRetriever, AsIndexer, Forget, ForgetPart, Export, Import and
+// Rollback, which are a Memory's own, too: go doc ./middleware MemoryMiddleware shows them.
 type Memory struct {
 	*middleware.MemoryMiddleware
 

@@ -4,6 +4,7 @@
 package jsontext
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -19,7 +20,9 @@ import (
 
 const (
 	// callFrame is the frame of a call: a fence, a tag of any name, Mistral's and Phi's words.
-	callFrame = "(?:`{3}\\w*|<[\\w|:-]{2,30}>|<\\|\\w{2,30}\\|?>|\\[[A-Z_]{2,20}\\]|functools)\\s*"
+	callFrame = "(?:`{3}\\w*|<[\\w|:｜▁-]{2,30}>|<\\|\\w{2,30}\\|?>|\\[[A-Z_]{2,20}\\]|functools)\\s*"
+	// beforeName stands between a frame and the name of a tool: DeepSeek's, gpt-oss' and Kimi's words.
+	beforeName = `(?:function<｜tool▁sep｜>|\w+ to=)?(?:functions\.)?`
 	// callHead is the number of bytes from a call's begin within which its tool is named.
 	callHead = 160
 )
@@ -28,14 +31,17 @@ var (
 	callObject = regexp.MustCompile(`(?:\[\s*)*\{\{?\s*["']?\w+["']?\s*:`)
 	callEnd    = regexp.MustCompile("\\s*(?:</|```|<\\||\n\\{|$)")
 	framed     = regexp.MustCompile("(?:" + callFrame + ")+$")
-	// taggedCall is a call of Qwen3-Coder, or of MiniMax.
-	taggedCall = regexp.MustCompile(`(?s)<(?:function=|invoke name=)["']?([\w.-]+)["']?>(.*?)</(?:function|invoke)>`)
-	parameter  = regexp.MustCompile(`(?s)<parameter(?:=| name=)["']?([\w.-]+)["']?>\n?(.*?)\n?</parameter>`)
+	// named is a frame and the name of a tool in front of its arguments.
+	named = regexp.MustCompile("(?:" + callFrame + ")+" + beforeName + `(\w+)(?::\d+)?\s*(?:json\s*|` + callFrame + ")*$")
+	// taggedCall is a call of Qwen3-Coder, of MiniMax, or of GLM.
+	taggedCall = regexp.MustCompile(`(?s)<(?:function=|invoke name=|tool_call>\s*)["']?([\w.-]+)["']?>?\s*(|<.*?|\{.*?)</(?:function|invoke|tool_call)>`)
+	parameter  = regexp.MustCompile(`(?s)<(?:parameter(?:=| name=)|arg_key>)["']?([\w.-]+)["']?(?:>|</arg_key>\s*<arg_value>)\n?(.*?)\n?</(?:parameter|arg_value)>`)
 
 	startsCall = regexp.MustCompile("^(?:" + callFrame + `|[\[\s]*\{|<(?:function=|invoke ))`)
 	// unfinished is a text that may become a call.
-	unfinished = regexp.MustCompile("(?s)^(?:" + callFrame + ")*(?:|`{1,3}\\w*|</?[\\w|/= \"'-]{0,40}|\\[/?[A-Z_]{0,20}|" +
-		`\[\s*|[\[\s]*\{\{?\s*["']?(?:\w*|(?:name|tool|tool_name|function|type|action|tool_calls?|arguments|parameters)["']?\s*(?::.{0,160})?)` + ")$")
+	unfinished = regexp.MustCompile("(?s)^(?:(?:" + callFrame + ")*(?:|`{1,3}\\w*|</?[\\w|/=｜▁: \"'-]{0,40}|\\[/?[A-Z_]{0,20}|" +
+		`\[\s*|[\[\s]*\{\{?\s*["']?(?:\w*|(?:name|tool|tool_name|function|type|action|tool_calls?|arguments|parameters)["']?\s*(?::.{0,160})?)` +
+		")|(?:" + callFrame + ")+(?:(?:|\\w[\\w.:]{0,40}|\\w{1,20} (?:t|to|to=[\\w.:]{0,40} ?)?)(?:" + callFrame + "|<[\\w|｜▁-]{0,30}|`{1,2}|\\[[A-Z]{0,20}|\\s)*){2})$")
 )
 
 // Printed returns the calls of the named tools that an assistant printed as text, with their
@@ -53,14 +59,20 @@ func Printed(s string, tools []string) (calls []schema.FunctionCall, said string
 			break
 		}
 		start := at + next[0]
+		begin := start
 		v, length := printedValue(text[start:])
 		found := callsIn(v, tools)
+		head := text[max(at, start-callHead):start]
+		if m := named.FindStringSubmatchIndex(head); m != nil && len(found) == 0 && slices.Contains(tools, head[m[2]:m[3]]) {
+			found = []schema.FunctionCall{callOf(head[m[2]:m[3]], v)}
+			begin -= len(head) - m[0]
+		}
 		if at += next[1]; len(found) == 0 && (v != nil || !namesAny(text[start:start+length], tools)) || inThought(text, start) {
 			continue
 		}
 		calls, at = append(calls, found...), start+length
 		if first < 0 {
-			first = start
+			first = begin
 		}
 	}
 	if first < 0 {
@@ -88,7 +100,7 @@ func plainCall(s string) string {
 		arguments[p[1]] = v
 	}
 	if len(arguments) == 0 {
-		return `{"name":"` + call[1] + `","arguments":` + call[2] + `}`
+		return `{"name":"` + call[1] + `","arguments":` + cmp.Or(call[2], "{}") + `}`
 	}
 	b, _ := json.Marshal(map[string]any{"name": call[1], "arguments": arguments}) // texts, and decoded JSON
 	return string(b)

@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 52096, 36_000},
-	{"lines linked by middleware", 13921, 14_500},
-	{"lines linked by the README's program", 27335, 21_500},
+	{"product lines", 52106, 36_000},
+	{"lines linked by middleware", 13931, 14_500},
+	{"lines linked by the README's program", 27345, 21_500},
 	{"public packages", 29, 25},
 	{"exported names", 895, 620},
 	{"public packages of nested modules", 8, 8},
