@@ -143,7 +143,7 @@ const texts = {
   s_neighbours: ['neighbours', '相邻'],
   s_answer: ['answers it', '作答'],
   s_question: ['asked for it', '引出它'],
-  s_session: ['session', '会话'],
+  s_session: ['conversation', '会话'],
 
   // One memory.
   memory: ['Memory', '记忆'],
@@ -184,9 +184,9 @@ const texts = {
   turn: ['The turn that taught it', '学自这段对话'],
   taught: ['taught it', '学自这句'],
   noTurn: ['No conversation taught it: it was stored directly.', '它不是从对话中学到的，而是直接存入的。'],
-  notShown: ['It was learnt in session {id}, which this server does not show.', '学自会话 {id}，此服务器不显示会话。'],
-  turnGone: ['Its session is not kept any more, or this key does not open it.', '该会话已不再保留，或此密钥无权打开。'],
-  wholeSession: ['Open the session', '打开会话'],
+  notShown: ['It was learnt in conversation {id}, which this server does not show.', '学自会话 {id}，此服务器不显示会话。'],
+  turnGone: ['Its conversation is not kept any more, or this key does not open it.', '该会话已不再保留，或此密钥无权打开。'],
+  wholeSession: ['Open the conversation', '打开会话'],
   history: ['History', '历史'],
   added: ['added', '新增'],
   updated: ['updated', '更新'],
@@ -223,6 +223,10 @@ const texts = {
   op_promote: ['Share with the workspace', '分享到工作区'],
   rule_duplicates: ['they say the same', '内容相同'],
   rule_contradictions: ['both cannot be true', '两者不能同时成立'],
+  rule_stale_expire: ['no answer has used it for long', '很久没有在回答中用到'],
+  rule_lessons_retract: ['it hardly helped', '几乎没有帮助'],
+  rule_insights_retract: ['what it was inferred from holds no more', '它所依据的内容已不成立'],
+  rule_promotion_promote: ['it is used often', '经常用到'],
 
   // Exporting.
   export: ['Export', '导出'],
@@ -231,7 +235,7 @@ const texts = {
   // Forgetting.
   forget: ['Forget…', '遗忘…'],
   forgetTitle: ['Forget {id} for good?', '永久遗忘 {id}？'],
-  forgetWhy: ['This erases memories, sessions and history, and cannot be undone. Type the id to confirm:', '这将清除记忆、会话和历史，且无法撤销。请输入编号以确认：'],
+  forgetWhy: ['This erases memories, conversations and history, and cannot be undone. Type the id to confirm:', '这将清除记忆、会话和历史，且无法撤销。请输入编号以确认：'],
   forgetNow: ['Forget for good', '永久遗忘'],
   receipt: ['Receipt', '清除回执'],
   blobs: ['Attachments', '附件'],
@@ -295,7 +299,7 @@ const texts = {
   errors: ['Errors', '错误'],
 
   // Learning.
-  healthWhy: ['How learning goes in all sessions of this server.', '此服务器所有会话的学习情况。'],
+  healthWhy: ['How learning goes in all conversations of this server.', '此服务器所有会话的学习情况。'],
   healthy: ['All that was said was learnt from.', '所有对话都已学习完毕。'],
   backlog: ['Messages waiting', '待学习的消息'],
   inSessions: ['Conversations with such messages', '有待学习内容的会话'],

@@ -54,4 +54,4 @@ function effect({ op, changes = [], evidence = [], stays, text, field, value, in
     evidence.length > 0 && [h('p.meta', t('evidence')), h('ul', evidence.map((m) => h('li.text', m.text)))]];
 }
 
-const reasonOf = ({ rule, reason }) => t(`rule_${rule}`, {}, reason);
+const reasonOf = ({ rule, op, reason }) => t(`rule_${rule}_${op}`, {}, t(`rule_${rule}`, {}, reason));

@@ -565,5 +565,5 @@ func TestSectionsThatTheServerDoesNotOfferAreHidden(t *testing.T) {
 	require.Equal(t, []string{"memories", "try", "blocks", "plans"}, eval[[]string](b, `[...document.querySelectorAll('[data-tab]')].map(e => e.dataset.tab)`))
 	b.open(w.url + "/memory/#/memories/user/default/ann") // a handler may be anywhere
 	b.openItem("Lives in Braga")
-	b.shows("It was learnt in session lisbon, which this server does not show.")
+	b.shows("It was learnt in conversation lisbon, which this server does not show.")
 }
