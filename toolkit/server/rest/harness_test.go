@@ -33,7 +33,7 @@ import (
 // server is a handler on SQLite, without a model, and its parts.
 type server struct {
 	*Handler
-	t     *testing.T
+	t     testing.TB
 	mem   *middleware.MemoryMiddleware
 	store store.Store
 	notes *Notes
@@ -41,7 +41,7 @@ type server struct {
 }
 
 // newServer serves facts and experience. With keys it is not open.
-func newServer(t *testing.T, keys []access.Key, change func(c *Config)) *server {
+func newServer(t testing.TB, keys []access.Key, change func(c *Config)) *server {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "memory.db"), nil)
