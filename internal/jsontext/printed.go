@@ -39,9 +39,10 @@ var (
 
 	startsCall = regexp.MustCompile("^(?:" + callFrame + `|[\[\s]*\{|<(?:function=|invoke ))`)
 	// unfinished is a text that may become a call.
-	unfinished = regexp.MustCompile("(?s)^(?:(?:" + callFrame + ")*(?:|`{1,3}\\w*|</?[\\w|/=｜▁: \"'-]{0,40}|\\[/?[A-Z_]{0,20}|" +
-		`\[\s*|[\[\s]*\{\{?\s*["']?(?:\w*|(?:name|tool|tool_name|function|type|action|tool_calls?|arguments|parameters)["']?\s*(?::.{0,160})?)` +
-		")|(?:" + callFrame + ")+(?:(?:|\\w[\\w.:]{0,40}|\\w{1,20} (?:t|to|to=[\\w.:]{0,40} ?)?)(?:" + callFrame + "|<[\\w|｜▁-]{0,30}|`{1,2}|\\[[A-Z]{0,20}|\\s)*){2})$")
+	unfinished = regexp.MustCompile("(?s)^(?:" + callFrame + ")*(?:|`{1,3}\\w*|</?[\\w|/=｜▁: \"'-]{0,40}|\\[/?[A-Z_]{0,20}|" +
+		`\[\s*|[\[\s]*\{\{?\s*["']?(?:\w*|(?:name|tool|tool_name|function|type|action|tool_calls?|arguments|parameters)["']?\s*(?::.{0,160})?)` + ")$")
+	// inFrame is a text behind a frame that may become the name of a tool, with further frames.
+	inFrame = regexp.MustCompile("^" + callFrame + `(?:\w+ (?:to?=?)?)?(?:\w[\w.:]*)?\s*(?:[<\[` + "`" + `][\w|｜▁>\]` + "`" + `-]*\s*(?:\w[\w.:]*)?\s*)*$`)
 )
 
 // Printed returns the calls of the named tools that an assistant printed as text, with their
@@ -158,7 +159,7 @@ func callOf(name string, arguments any) schema.FunctionCall {
 // its length if it cannot.
 func MayPrint(s string, tools []string) int {
 	for at := range s {
-		if strings.IndexByte("`<[{", s[at]) >= 0 && (unfinished.MatchString(s[at:]) ||
+		if strings.IndexByte("`<[{", s[at]) >= 0 && (unfinished.MatchString(s[at:]) || len(s)-at < callHead && inFrame.MatchString(s[at:]) ||
 			startsCall.MatchString(s[at:]) && namesAny(s[at:min(len(s), at+callHead)], tools)) {
 			return at
 		}
