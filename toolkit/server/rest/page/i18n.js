@@ -235,7 +235,7 @@ const texts = {
   // Forgetting.
   forget: ['Forget…', '遗忘…'],
   forgetTitle: ['Forget {id} for good?', '永久遗忘 {id}？'],
-  forgetWhy: ['This erases memories, conversations and history, and cannot be undone. Type the id to confirm:', '这将清除记忆、会话和历史，且无法撤销。请输入编号以确认：'],
+  forgetWhy: ['This erases memories, conversations and history for good. Type the id to confirm:', '这将清除记忆、会话和历史，且无法撤销。请输入编号以确认：'],
   forgetNow: ['Forget for good', '永久遗忘'],
   receipt: ['Receipt', '清除回执'],
   blobs: ['Attachments', '附件'],
