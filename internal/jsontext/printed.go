@@ -59,16 +59,16 @@ func Printed(s string, tools []string) (calls []schema.FunctionCall, said string
 		if next == nil {
 			break
 		}
-		start := at + next[0]
-		begin := start
+		start, begin := at+next[0], at+next[0]
 		v, length := printedValue(text[start:])
 		found := callsIn(v, tools)
 		head := text[max(at, start-callHead):start]
 		if m := named.FindStringSubmatchIndex(head); m != nil && len(found) == 0 && slices.Contains(tools, head[m[2]:m[3]]) {
-			found = []schema.FunctionCall{callOf(head[m[2]:m[3]], v)}
-			begin -= len(head) - m[0]
+			if begin -= len(head) - m[0]; v != nil {
+				found = []schema.FunctionCall{callOf(head[m[2]:m[3]], v)}
+			}
 		}
-		if at += next[1]; len(found) == 0 && (v != nil || !namesAny(text[start:start+length], tools)) || inThought(text, start) {
+		if at += next[1]; len(found) == 0 && begin == start && (v != nil || !namesAny(text[start:start+length], tools)) || inThought(text, start) {
 			continue
 		}
 		calls, at = append(calls, found...), start+length

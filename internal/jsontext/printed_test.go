@@ -53,7 +53,8 @@ func TestPrintedCalls(t *testing.T) {
 		"<|channel|>commentary to=functions.search_memory <|constrain|>json<|message|>{\"keywords\": [\"tea\"]}<|call|>":                                 "search_memory" + keywords,
 		"<tool_call>search_memory\n<arg_key>keywords</arg_key>\n<arg_value>[\"tea\"]</arg_value>\n</tool_call>":                                          "search_memory" + keywords,
 		"<tool_call>search_memory\n{\"keywords\": [\"tea\"]}\n</tool_call>":                                                                              "search_memory" + keywords,
-		"<function=search_memory></function>": "search_memory{}",
+		"[TOOL_CALLS]search_memory{\"keywords\": [\"te": "",
+		"<function=search_memory></function>":           "search_memory{}",
 	} {
 		calls, said := jsontext.Printed(printed, printable)
 		got := ""
