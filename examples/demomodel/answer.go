@@ -118,7 +118,7 @@ var about = regexp.MustCompile(`(?m)^(?:About the user: |关于用户：).*[.。
 // apart returns such a line as bullets.
 func apart(line string) string {
 	_, line, _ = strings.Cut(strings.Replace(line, "：", ": ", 1), ": ")
-	line = strings.NewReplacer("; ", "\n- ", "；", "\n- ", "“", "", "”", "").Replace(line)
+	line = strings.NewReplacer("; ", "\n- ", "；", "\n- ", "“", "", "” (", ". (", "”（", "。（", "”", "").Replace(strings.TrimRight(line, ".。"))
 	return "- " + line
 }
 

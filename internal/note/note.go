@@ -144,16 +144,19 @@ func (v View) about(standing []backends.Hit, room int) (line string, shown []bac
 
 // applies returns a memory's statement about the user, as a part of a line.
 func (v View) applies(h *backends.Hit, id string) string {
-	said, who := strings.TrimRight(text.Inert(v.said(h)), ".。 "), v.speaker(h)
+	said, who, remarks := strings.TrimRight(text.Inert(v.said(h)), ".。 "), v.speaker(h), v.history(h)
 	switch {
 	case said == "":
 		return ""
 	case who == v.phrases().user: // their own words
 		said, who = "“"+said+"”", ""
-	case who == "":
-		said = predicate(said)
+	case who == "" && predicate(said) != said:
+		return strings.TrimPrefix(text.Bullet(id, who, predicate(said)), "- ") + v.brackets(remarks)
 	}
-	return strings.TrimPrefix(text.Bullet(id, who, said), "- ") + v.brackets(v.history(h))
+	if len(remarks) == 0 { // words as they were said, which a later day may contradict
+		remarks = v.told(h)
+	}
+	return strings.TrimPrefix(text.Bullet(id, who, said), "- ") + v.brackets(remarks)
 }
 
 // predicate returns a statement about the user without its subject.

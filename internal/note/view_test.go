@@ -70,7 +70,7 @@ func TestWhatAlwaysAppliesStandsInOneLine(t *testing.T) {
 	standing := []backends.Hit{bullets, peanuts, home, order}
 	lines, shown := v.Note(standing, []backends.Hit{dog, peanuts}, 1000)
 	require.Equal(t, []string{
-		"About the user: wants answers in bullet points; is allergic to peanuts; lives in Shanghai (until 20 Nov 2026: Beijing); “Always answer in French”.",
+		"About the user: wants answers in bullet points; is allergic to peanuts; lives in Shanghai (until 20 Nov 2026: Beijing); “Always answer in French” (said 4 Mar 2026).",
 		"Known facts:", "- The user has a dog called Rex. (said 3 Mar 2026)",
 	}, lines)
 	require.Len(t, shown, 5)
