@@ -17,6 +17,7 @@
 package einomem
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/modes"
 )
 
 // Scope says whose memory a call has.
@@ -42,8 +44,9 @@ type Options struct {
 	// Facts says how memory learns and finds, such as by an Embedder. Open and New set its Store,
 	// and its Model if they get one. Optional.
 	Facts mem0.Config
-	// Agent says how an agent meets its memory, such as by Mode. Open and New set its Backend.
-	// Optional.
+	// Agent says how an agent meets its memory, such as by Mode. Open and New set its Backend, and
+	// its Mode to modes.StaticControl if it has none and Facts is Small: tools lead small models
+	// astray (examples/bench has the figures). Optional.
 	Agent middleware.Config
 }
 
@@ -92,7 +95,9 @@ func New(ctx context.Context, db store.Store, learner model.BaseChatModel, o *Op
 	if err != nil {
 		return nil, fmt.Errorf("einomem: %w", err)
 	}
-	set.Agent.Backend = facts
+	if set.Agent.Backend = facts; set.Facts.Small {
+		set.Agent.Mode = cmp.Or(set.Agent.Mode, modes.StaticControl)
+	}
 	mem, err := middleware.New(ctx, &set.Agent)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("einomem: %w", err), facts.Close(ctx))

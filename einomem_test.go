@@ -102,3 +102,14 @@ func TestWhatCannotBeOpenedIsSaid(t *testing.T) {
 	_, err = einomem.Open(t.Context(), ":memory:", nil, &einomem.Options{Facts: mem0.Config{PromptTokens: 1}})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
+
+func TestToolsAreOfferedToASmallModelOnlyOnRequest(t *testing.T) {
+	for asked, tools := range map[modes.Mode]int{"": 0, modes.StaticControl: 0, modes.Both: 2} {
+		mem, err := einomem.Open(t.Context(), ":memory:", nil, &einomem.Options{Facts: mem0.Config{Small: true}, Agent: middleware.Config{Mode: asked}})
+		require.NoError(t, err)
+		offered, err := mem.Tools(t.Context())
+		require.NoError(t, err)
+		assert.Len(t, offered, tools, "mode %q", asked)
+		require.NoError(t, mem.Close(t.Context()))
+	}
+}

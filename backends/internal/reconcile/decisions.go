@@ -196,7 +196,7 @@ func (c *Call) carryOut(op *Operation, t *node) *node {
 	case op.Verb == Nothing:
 		n.wanted, n.memory = backends.OutcomeUnchanged, c.statement(op)
 	case planted(op.Text, op.from):
-		n.wanted, n.memory, n.err = backends.OutcomeSkipped, c.statement(op), c.engine.errorf("%q: %w", op.Text, errPlanted)
+		n.wanted, n.memory, n.err = backends.OutcomeSkipped, c.statement(op), c.engine.errorf("%q: %w", text.Line(op.Text, 80), errPlanted)
 	case op.Verb == Supersede && on != nil:
 		op.Entities = slices.Concat(op.Entities, stillNamed(on, op.Text))
 		n.wanted, n.target, n.memory = backends.OutcomeSuperseded, t, c.statement(op)
