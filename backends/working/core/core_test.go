@@ -400,6 +400,7 @@ likes &lt;tea&gt;
 		for _, tools := range []bool{false, true} {
 			content := message(blocksOn(t, testkit.SQLite(t), func(c *core.Config) { c.Tools, c.Language = tools, language }), ann).Content
 			assert.Equal(t, tools, strings.Contains(content, "core_memory_append"))
+			assert.Equal(t, tools, strings.Contains(content, `"human"`), "an empty block is there to be filled")
 			assert.Equal(t, language == backends.Chinese, strings.Contains(content, "数据"))
 		}
 	}

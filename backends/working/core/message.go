@@ -35,14 +35,14 @@ var texts = map[backends.Language]*phrases{
 }
 
 // Message returns the blocks of a scope as one message for a prompt. It has the user's role and
-// is marked as memory's own. Blocks whose owner the scope lacks, and empty read-only blocks, are
-// left out; where none remains, the message is nil. The message stays the same, byte for byte,
+// is marked as memory's own. Blocks whose owner the scope lacks, and empty blocks that the agent
+// has no tools to fill, are left out; where none remains, the message is nil. The message stays the same, byte for byte,
 // until a block changes, so that a provider's prompt cache keeps everything before it. It is the
 // caller's own.
 // A scope that names neither a user, an agent nor a workspace is ErrNoScope.
 func (b *Blocks) Message(ctx context.Context, s backends.Scope) (*schema.Message, error) {
 	values, err := b.Get(ctx, s)
-	values = slices.DeleteFunc(values, func(v Value) bool { return v.Block.ReadOnly && v.Shown == "" })
+	values = slices.DeleteFunc(values, func(v Value) bool { return v.Shown == "" && (v.Block.ReadOnly || !b.config.Tools) })
 	if err != nil || len(values) == 0 {
 		return nil, err
 	}
