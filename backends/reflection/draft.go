@@ -156,7 +156,7 @@ func (d *draft) readBlock(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		d.limit, d.block = limit, &Operation{Op: EditBlock, Rule: Block, Reason: prompts(d.Language.For(r.Text)).followed, Changes: seeAll(&r.Memory), Into: d.Block, Text: r.Text}
+		d.limit, d.block = limit, &Operation{Op: EditBlock, Rule: Block, Reason: promptsIn[d.Language.For(r.Text)].followed, Changes: seeAll(&r.Memory), Into: d.Block, Text: r.Text}
 	}
 	return err
 }
