@@ -99,7 +99,7 @@ func (d *draft) add(o *Operation) bool {
 // isNews reports whether one of the memories that an operation names has changed since the
 // request's time.
 func (d *draft) isNews(o *Operation) bool {
-	return len(o.seen()) == 0 || slices.ContainsFunc(o.seen(), func(s *Seen) bool { return d.byID[s.ID] == nil || d.changed(d.byID[s.ID]) })
+	return len(o.seen()) == 0 || slices.ContainsFunc(o.seen(), func(s Seen) bool { return d.byID[s.ID] == nil || d.changed(d.byID[s.ID]) })
 }
 
 // statements are the kinds of knowledge about people; lessons are compared among themselves.
