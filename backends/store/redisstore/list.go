@@ -304,21 +304,12 @@ func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page sto
 		if err != nil {
 			return nil, err
 		}
-		ids := idsOf(found)
-		alive, err := s.living(ctx, k, ids, hasBlobs, func(k sessionKeys) []string { return []string{k.blobs()} })
-		if err != nil {
-			return nil, err
-		}
 		out := &store.IDPage{}
-		for i, id := range ids {
-			if alive[i] {
-				out.IDs = append(out.IDs, id)
-			}
-		}
 		if len(found) == size {
 			out.Next = plan.Cursor(int64(found[size-1].Score))
 		}
-		return out, nil
+		out.IDs, err = s.living(ctx, k, idsOf(found), hasBlobs, func(k sessionKeys) []string { return []string{k.blobs()} })
+		return out, err
 	})
 }
 
