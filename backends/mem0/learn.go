@@ -166,7 +166,7 @@ const mostImportant = 10
 
 // system puts the fixed part of a question together. A program's own Prompt replaces rules and task.
 func (b *Backend) system(c *reconcile.Call) string {
-	p := prompts(c.Language)
+	p := promptsIn[c.Language.For()]
 	parts := []string{cmp.Or(b.config.Prompt, p.rules+"\n\n"+p.task), p.entry}
 	if c.Partition.Kind == backends.PartitionAgent {
 		parts = append(parts, p.agent)

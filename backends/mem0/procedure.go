@@ -31,7 +31,7 @@ func (b *Backend) procedure(ctx context.Context, c *reconcile.Call) error {
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	p := prompts(c.Language)
+	p := promptsIn[c.Language.For()]
 	system := p.procedure
 	if instructions := strings.TrimSpace(c.Instructions); instructions != "" {
 		system += "\n\n" + p.instruct + "\n" + instructions

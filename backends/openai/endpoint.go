@@ -32,12 +32,12 @@ type adaptation struct {
 var adaptations = []adaptation{
 	{"max_completion_tokens", regexp.MustCompile(`(?i)use \W*max_completion_tokens|\bmax_tokens\W+is not supported`), rename("max_tokens", "max_completion_tokens")},
 	{"max_tokens", regexp.MustCompile(`(?i)` + refuses + `[^.]{0,80}max_completion_tokens|max_completion_tokens\W+extra inputs`), rename("max_completion_tokens", "max_tokens")},
-	{"no_temperature", refusesField("temperature"), drop("temperature")},
-	{"no_top_p", refusesField("top_p"), drop("top_p")},
-	{"no_stop", refusesField("stop"), drop("stop")},
-	{"no_stream_options", refusesField("stream_options"), drop("stream_options")},
-	{"no_names", regexp.MustCompile(`(?i)messages\W+\d+\W+(?:\w+\W+)?name\b|property 'name' is unsupported`), ofMessages(without("name"))},
-	{"no_reasoning", refusesField("reasoning_content"), ofMessages(without("reasoning_content"))},
+	{"no_temperature", refusesField("temperature"), drop[body]("temperature")},
+	{"no_top_p", refusesField("top_p"), drop[body]("top_p")},
+	{"no_stop", refusesField("stop"), drop[body]("stop")},
+	{"no_stream_options", refusesField("stream_options"), drop[body]("stream_options")},
+	{"no_names", regexp.MustCompile(`(?i)messages\W+\d+\W+(?:\w+\W+)?name\b|property 'name' is unsupported`), ofMessages(drop[message]("name"))},
+	{"no_reasoning", refusesField("reasoning_content"), ofMessages(drop[message]("reasoning_content"))},
 	{"reasoning", regexp.MustCompile(`(?i)reasoning_content.{0,60}(?:must be passed|missing|required)|missing \W*reasoning_content`), ofMessages(emptyThought)},
 	{"no_system", regexp.MustCompile(`(?i)system role not supported|system messages? (?:must|should|is not|are not)|not support (?:the )?system|developer instruction is not enabled`), ofMessages(asUser)},
 	{"alternate", regexp.MustCompile(`(?i)roles? must alternate|should alternate with|alternat\w* (?:user|roles|between)|(?:successive|consecutive) (?:user|assistant|messages)`), alternate},
@@ -58,16 +58,7 @@ func rename(from, to string) func(body) bool {
 		if ok {
 			b[to] = value
 		}
-		return drop(from)(b)
-	}
-}
-
-// drop sends a request without a field.
-func drop(name string) func(body) bool {
-	return func(b body) bool {
-		_, ok := b[name]
-		delete(b, name)
-		return ok
+		return drop[body](from)(b)
 	}
 }
 
@@ -89,8 +80,9 @@ func ofMessages(change func(message) bool) func(body) bool {
 	}
 }
 
-func without(name string) func(message) bool {
-	return func(m message) bool {
+// drop sends a request, or a message of it, without a field.
+func drop[M ~map[string]V, V any](name string) func(M) bool {
+	return func(m M) bool {
 		_, ok := m[name]
 		delete(m, name)
 		return ok

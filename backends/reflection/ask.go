@@ -79,7 +79,7 @@ func (c *comparison) ask(ctx context.Context) error {
 		}
 		l := c.Language.For(texts...)
 		got, err := ask.For(ctx, c.run, &ask.Question{
-			System: c.task(lessons, l), User: c.shown(memories, lessons), Tool: "reflect", Purpose: prompts(l).purpose, Language: l,
+			System: c.task(lessons, l), User: c.shown(memories, lessons), Tool: "reflect", Purpose: promptsIn[l].purpose, Language: l,
 		}, func(a *answer) error {
 			if a.Operations == nil {
 				return errors.New("the JSON holds no list of operations")
@@ -113,7 +113,7 @@ func (d *draft) refuse(format string, args ...any) {
 // task returns the task for the model: for statements, the texts of the wanted rules. It is empty
 // without any.
 func (d *draft) task(lessons bool, l backends.Language) string {
-	p := prompts(l)
+	p := promptsIn[l]
 	if lessons {
 		if d.wants(Lessons) {
 			return p.lessons
@@ -172,7 +172,7 @@ func (d *draft) decide(e *entry, shown []*backends.Memory, l backends.Language) 
 	if err != nil {
 		return err
 	}
-	if o.Reason = cmp.Or(text.Line(d.keep.Redact(e.Reason), 200), prompts(l).followed); shown[0].Kind == backends.KindTask {
+	if o.Reason = cmp.Or(text.Line(d.keep.Redact(e.Reason), 200), promptsIn[l].followed); shown[0].Kind == backends.KindTask {
 		o.Rule = Lessons
 	}
 	switch {

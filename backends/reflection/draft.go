@@ -99,7 +99,7 @@ func (d *draft) add(o *Operation) bool {
 // isNews reports whether one of the memories that an operation names has changed since the
 // request's time.
 func (d *draft) isNews(o *Operation) bool {
-	return len(o.seen()) == 0 || slices.ContainsFunc(o.seen(), func(s *Seen) bool { return d.byID[s.ID] == nil || d.changed(d.byID[s.ID]) })
+	return len(o.seen()) == 0 || slices.ContainsFunc(o.seen(), func(s Seen) bool { return d.byID[s.ID] == nil || d.changed(d.byID[s.ID]) })
 }
 
 // statements are the kinds of knowledge about people; lessons are compared among themselves.
@@ -156,7 +156,7 @@ func (d *draft) readBlock(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		d.limit, d.block = limit, &Operation{Op: EditBlock, Rule: Block, Reason: prompts(d.Language.For(r.Text)).followed, Changes: seeAll(&r.Memory), Into: d.Block, Text: r.Text}
+		d.limit, d.block = limit, &Operation{Op: EditBlock, Rule: Block, Reason: promptsIn[d.Language.For(r.Text)].followed, Changes: seeAll(&r.Memory), Into: d.Block, Text: r.Text}
 	}
 	return err
 }

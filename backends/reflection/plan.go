@@ -6,6 +6,7 @@ package reflection
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,15 +103,10 @@ func digest(m *backends.Memory) string {
 }
 
 // seen lists all memories that an operation names.
-func (o *Operation) seen() []*Seen {
-	var out []*Seen
-	for _, list := range [][]Seen{o.Changes, o.Evidence} {
-		for i := range list {
-			out = append(out, &list[i])
-		}
-	}
+func (o *Operation) seen() []Seen {
+	out := slices.Concat(o.Changes, o.Evidence)
 	if o.Stays != nil {
-		out = append(out, o.Stays)
+		out = append(out, *o.Stays)
 	}
 	return out
 }

@@ -4,6 +4,7 @@
 package reflection
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -64,7 +65,7 @@ func (c *comparison) duplicates() {
 	}
 	for _, n := range c.pairs {
 		a, b := c.memories[n.a], c.memories[n.b]
-		if n.cosine >= sameCosine && (within(words[n.a], words[n.b]) || within(words[n.b], words[n.a])) && hedged(a) == hedged(b) {
+		if n.cosine >= sameCosine && (text.InOrder(words[n.a], words[n.b]) || text.InOrder(words[n.b], words[n.a])) && hedged(a) == hedged(b) {
 			c.merge([]*backends.Memory{a, b}, fmt.Sprintf("nearly the same words, cosine %.3f", n.cosine))
 		}
 	}
@@ -88,16 +89,6 @@ func wording(m *backends.Memory) []string {
 	return out
 }
 
-// within reports whether all words of one list are in another, in their order.
-func within(words, in []string) bool {
-	for _, w := range in {
-		if len(words) > 0 && words[0] == w {
-			words = words[1:]
-		}
-	}
-	return len(words) == 0
-}
-
 // hedged returns the words that qualify a statement: "may", "also", "used to".
 func hedged(m *backends.Memory) string {
 	return fmt.Sprint(several.FindAllString(strings.ToLower(m.Text), -1))
@@ -117,16 +108,12 @@ func (c *comparison) merge(same []*backends.Memory, reason string) {
 // the most votes, says most, or else was said last.
 func (d *draft) best(same []*backends.Memory) *backends.Memory {
 	return slices.MaxFunc(same, func(a, b *backends.Memory) int {
-		for _, of := range []func(*backends.Memory) int{
-			func(m *backends.Memory) int { return len(fields.Filled(m)) },
-			func(m *backends.Memory) int { return votes(m) },
-			func(m *backends.Memory) int { return len(d.analysis.Of(m.Text)) },
-		} {
-			if d := of(a) - of(b); d != 0 {
-				return d
-			}
-		}
-		return a.Since().Compare(b.Since())
+		return cmp.Or(
+			len(fields.Filled(a))-len(fields.Filled(b)),
+			votes(a)-votes(b),
+			len(d.analysis.Of(a.Text))-len(d.analysis.Of(b.Text)),
+			a.Since().Compare(b.Since()),
+		)
 	})
 }
 

@@ -10,16 +10,14 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 )
 
 // spoken returns all texts of a message.
 func spoken(m *schema.Message) string {
 	all := []string{m.Content, m.ReasoningContent}
-	for _, part := range m.UserInputMultiContent {
-		all = append(all, part.Text)
-	}
-	for _, part := range m.AssistantGenMultiContent {
+	for _, part := range einox.Parts(m) {
 		all = append(all, part.Text)
 	}
 	for _, call := range m.ToolCalls {

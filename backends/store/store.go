@@ -24,7 +24,14 @@
 // [Transfer] copies partitions from one store to another.
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
 
 // Store keeps records and sessions. All methods are safe for concurrent use by
 // goroutines and by processes that share the storage.
@@ -74,4 +81,23 @@ func (p Page) Size() int {
 		return 100
 	}
 	return min(p.Limit, 1000)
+}
+
+// retries bounds the tries of [OnConflict]: several processes write at once.
+const retries = 16
+
+// OnConflict calls f, which reads and writes, again while it fails with ErrConflict: at most 16
+// times in all, until ctx ends. It returns f's last error. It waits a little between the tries,
+// ever longer and by chance, so every writer wins at last.
+func OnConflict(ctx context.Context, f func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := f()
+		if !errors.Is(err, backends.ErrConflict) || attempt == retries || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rand.N(time.Duration(attempt) * time.Millisecond)):
+		}
+	}
 }

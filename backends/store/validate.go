@@ -4,6 +4,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,24 +87,20 @@ func (a *Append) Validate() error {
 }
 
 func validateRecord(r *Record) error {
-	if err := ValidateID("record", r.ID); err != nil {
+	what := "record " + r.ID
+	err := cmp.Or(ValidateID("record", r.ID), validateText(what, r.Text), validateText(what, r.WhenToUse))
+	if err != nil {
 		return err
 	}
-	if err := validateText("record "+r.ID, r.Text); err != nil {
-		return err
-	}
-	if err := validateText("record "+r.ID, r.WhenToUse); err != nil {
-		return err
-	}
-	err := validateValue(r.Metadata, maxDepth) // before JSON, which follows it to any depth
+	err = validateValue(r.Metadata, maxDepth) // before JSON, which follows it to any depth
 	if err == nil {
 		_, err = json.Marshal(r.Metadata)
 	}
 	if err != nil {
-		return fmt.Errorf("record %s: %w: metadata: %w", r.ID, backends.ErrInvalid, err)
+		return fmt.Errorf("%s: %w: metadata: %w", what, backends.ErrInvalid, err)
 	}
 	if _, err := r.Scope.Normalize(); err != nil {
-		return fmt.Errorf("record %s: %w", r.ID, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ package working
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/session"
+	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -50,10 +49,8 @@ func (m *Memory) consolidate(ctx context.Context, k session.Key) (*backends.AddR
 	_, appends := m.takeBacklog(k)
 	total := &backends.AddResponse{}
 	var wait time.Duration
-	err = whenFree(ctx, func() error {
-		var resp *backends.AddResponse
-		resp, wait, err = m.learn(ctx, k, true)
-		merge(total, resp)
+	err = whenFree(ctx, func() (err error) {
+		wait, err = m.learn(ctx, k, true, total)
 		return err
 	})
 	if err != nil {
@@ -83,25 +80,24 @@ func whenFree(ctx context.Context, do func() error) error {
 	}
 }
 
-// learn offers the log after the session's watermark to the backend, batch by batch. early says
-// that a caller asked for it: then pauses do not count. wait is the time until the next look:
-// the rest of an open turn, or of the pause after a failure. 0 with a nil error means that all
-// is learnt.
-func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backends.AddResponse, wait time.Duration, err error) {
-	total := &backends.AddResponse{}
+// learn offers the log after the session's watermark to the backend, batch by batch, and adds what
+// is learnt to total. early says that a caller asked for it: then pauses do not count. wait is the
+// time until the next look: the rest of an open turn, or of the pause after a failure. 0 with a nil
+// error means that all is learnt.
+func (m *Memory) learn(ctx context.Context, k session.Key, early bool, total *backends.AddResponse) (wait time.Duration, err error) {
 	if ctx, err = store.Begin(ctx, m.cfg.Sessions, k.Partition); err != nil {
-		return total, 0, fmt.Errorf("reading the session's epoch: %w", err)
+		return 0, fmt.Errorf("reading the session's epoch: %w", err)
 	}
 	s, err := m.cfg.Sessions.Session(ctx, k.Partition, k.ID)
 	if errors.Is(err, backends.ErrNotFound) {
-		return total, 0, nil
+		return 0, nil
 	}
 	if err != nil {
-		return total, 0, fmt.Errorf("reading the session: %w", err)
+		return 0, fmt.Errorf("reading the session: %w", err)
 	}
 	// This look saves the lease where the session is learnt already, as it often is.
 	if wait := m.pausing(s); wait > 0 && !early || !s.Pending() {
-		return total, wait, nil
+		return wait, nil
 	}
 	r, err := m.acquire(ctx, k)
 	if err == nil {
@@ -109,9 +105,9 @@ func (m *Memory) learn(ctx context.Context, k session.Key, early bool) (_ *backe
 		wait, err = r.learn(ctx, total)
 	}
 	if errors.Is(err, errGone) {
-		return total, 0, nil
+		return 0, nil
 	}
-	return total, wait, err
+	return wait, err
 }
 
 // learn works until everything is learnt, or until a failure that is to be retried later, and
@@ -261,11 +257,8 @@ func (r *run) offer(ctx context.Context, b *batch, before []backends.Message) (*
 // the messages' ids: a deleted or expired session may begin anew with the same id, and counts
 // from 1.
 func idempotencyKey(s *store.Session, b *batch) string {
-	h := sha256.New()
-	for _, part := range []string{s.Partition.String(), s.ID, s.Created.UTC().Format(time.RFC3339Nano), b.entries[0].ID, b.entries[len(b.entries)-1].ID} {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return fmt.Sprintf("log-%s-%d-%d", hex.EncodeToString(h.Sum(nil)[:16]), b.from, b.upto)
+	created, first, last := s.Created.UTC().Format(time.RFC3339Nano), b.entries[0].ID, b.entries[len(b.entries)-1].ID
+	return fmt.Sprintf("log-%x-%d-%d", text.HashKey(s.Partition.String(), s.ID, created, first, last), b.from, b.upto)
 }
 
 // merge adds the response of a batch to the total.

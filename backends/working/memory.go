@@ -110,18 +110,14 @@ func (m *Memory) Flush(ctx context.Context) error {
 // Settle returns once every turn of the scope's partition that was recorded through this Memory
 // before is in the log. The error has the turns that could not be appended.
 func (m *Memory) Settle(ctx context.Context, s backends.Scope) error {
-	p, err := s.Speaker()
-	if err != nil {
-		return err
-	}
-	leave, err := m.life.Enter()
+	k, leave, err := m.enter(s)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	var errs []error
 	for _, e := range m.queue.Waiting() {
-		if e.key.Partition == p {
+		if e.key.Partition == k.Partition {
 			errs = append(errs, m.queue.Do(ctx, e.key, func() error { return nil }))
 		}
 	}

@@ -51,14 +51,6 @@ func (m *Memory) wait(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Int64N(int64(d)/2+1))
 }
 
-// pausing returns how much is left of the pause after a failure.
-func (m *Memory) pausing(s *store.Session) time.Duration {
-	if s.Retry.Upto <= s.Watermark { // the failed range is behind the watermark
-		return 0
-	}
-	return max(s.Retry.After.Sub(m.cfg.Clock()), 0)
-}
-
 // failed decides how to go on after a failure of the backend. It releases the lease, unless the
 // work continues: it returns nil if the batch was stored after all, errGivenUp if it joined the
 // failures, and errDivided if a part of it comes next.
@@ -122,12 +114,8 @@ func hopeless(err error) bool {
 // outage reports whether the cause of an error is outside the messages: a service is down, or
 // refuses the key or the account, or another process was faster.
 func outage(err error) bool {
-	for _, cause := range []error{backends.ErrUnavailable, backends.ErrDimension, backends.ErrConflict, context.DeadlineExceeded, context.Canceled} {
-		if errors.Is(err, cause) {
-			return !hopeless(err)
-		}
-	}
-	return false
+	causes := []error{backends.ErrUnavailable, backends.ErrDimension, backends.ErrConflict, context.DeadlineExceeded, context.Canceled}
+	return !hopeless(err) && slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // later releases the lease until it is time for another try.

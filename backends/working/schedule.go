@@ -119,7 +119,7 @@ func (m *Memory) visit(_ context.Context, k session.Key) error {
 	defer cancel()
 	var wait time.Duration
 	err := work.Catch("the store", func() (err error) {
-		_, wait, err = m.learn(ctx, k, false)
+		wait, err = m.learn(ctx, k, false, &backends.AddResponse{})
 		return err
 	})
 	switch {
@@ -174,6 +174,14 @@ func (m *Memory) left(s *store.Session) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.backlogs[session.Key{Partition: s.Partition, ID: s.ID}] == nil
+}
+
+// pausing returns how much is left of the pause after a failure.
+func (m *Memory) pausing(s *store.Session) time.Duration {
+	if s.Retry.Upto <= s.Watermark { // the failed range is behind the watermark
+		return 0
+	}
+	return max(s.Retry.After.Sub(m.cfg.Clock()), 0)
 }
 
 // releaseTimeout bounds the write that releases a lease after its context ended.

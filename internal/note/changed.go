@@ -19,7 +19,7 @@ import (
 func changed(old, new string) string {
 	old = strings.TrimRight(strings.TrimSpace(old), ".。!！")
 	if strings.ContainsFunc(old+new, isUnspaced) {
-		if inOrder([]rune(strings.NewReplacer("和", "", "、", "", "，", "", "与", "", "及", "").Replace(old)), []rune(new)) {
+		if text.InOrder([]rune(strings.NewReplacer("和", "", "、", "", "，", "", "与", "", "及", "").Replace(old)), []rune(new)) {
 			return ""
 		}
 		return predicate(old)
@@ -41,16 +41,6 @@ func changed(old, new string) string {
 
 // isUnspaced reports the letters of scripts that write words without spaces.
 func isUnspaced(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) }
-
-// inOrder reports whether b has all runes of a, in its order.
-func inOrder(a, b []rune) bool {
-	for _, r := range b {
-		if len(a) > 0 && a[0] == r {
-			a = a[1:]
-		}
-	}
-	return len(a) == 0
-}
 
 // leastShared is how many words two statements must begin with alike before only the rest is
 // shown: a subject and a verb.

@@ -378,3 +378,13 @@ func Time(s string, in *time.Location) time.Time {
 	}
 	return time.Time{}
 }
+
+// InOrder reports whether one list has all elements of part, in their order.
+func InOrder[E comparable](part, list []E) bool {
+	for _, e := range list {
+		if len(part) > 0 && part[0] == e {
+			part = part[1:]
+		}
+	}
+	return len(part) == 0
+}

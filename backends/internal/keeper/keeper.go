@@ -215,6 +215,9 @@ func (k *Keeper) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", k.config.Name, fmt.Errorf(format, args...))
 }
 
+// StandingKey is the key of memories that always apply, except delicate ones.
+var StandingKey = text.HashKey("standing")
+
 // Keys returns the keys by which [Keeper.Lookup] finds a memory: the [TextKey] of its text. A
 // memory that marks a turn as silent also has the places of that turn, and one that always
 // applies has StandingKey. It is made for the Keys of a recall.Config.

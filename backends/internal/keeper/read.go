@@ -166,6 +166,17 @@ func (k *Keeper) History(ctx context.Context, p backends.Partition, id string) (
 	return events, nil
 }
 
+// Brief returns the request for the brief of a search, with the filter that its caller may use, or
+// nil for a search that has none: one without a Brief, and one of the past.
+func (k *Keeper) Brief(p backends.Partition, q *backends.SearchRequest) *backends.SearchRequest {
+	if q.Brief == 0 || !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded {
+		return nil
+	}
+	admitted := *q
+	admitted.Filter = k.Visible(q.Scope, p, q.Filter)
+	return &admitted
+}
+
 // List returns a page of memories in the order of the request, as [backends.Manager] says. Core
 // blocks are listed only where Kinds asks for them. The partition is p; the request's
 // scope is the caller, as in [Keeper.Search].

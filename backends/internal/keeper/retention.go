@@ -42,13 +42,6 @@ func checkRetention(r backends.Retention) (*backends.Retention, error) {
 	return &r, nil
 }
 
-// counts reports whether uses of memories are counted.
-func (k *Keeper) counts() bool {
-	return k.config.CountUses || k.config.Retention != nil && slices.ContainsFunc(k.config.Retention.Rules, func(r backends.RetentionRule) bool {
-		return r.UnusedFor > 0 || r.AtMost > 0
-	})
-}
-
 // Start begins the background work of Config.Retention: it sweeps at once and then in
 // intervals, and stores uses. Close ends it.
 func (k *Keeper) Start() {

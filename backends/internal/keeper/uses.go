@@ -14,6 +14,13 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
+// counts reports whether uses of memories are counted.
+func (k *Keeper) counts() bool {
+	return k.config.CountUses || k.config.Retention != nil && slices.ContainsFunc(k.config.Retention.Rules, func(r backends.RetentionRule) bool {
+		return r.UnusedFor > 0 || r.AtMost > 0
+	})
+}
+
 // Used implements [backends.UseCounter] where uses are counted. A hit counts in the
 // partition that holds it, the speaker's or the workspace.
 func (m *Manager) Used(ctx context.Context, s backends.Scope, hits []backends.Hit) {

@@ -78,8 +78,10 @@ func (a *applier) try(ctx context.Context, made string) (*store.Applied, []strin
 		if out != nil || len(wanted) > 0 || err != nil {
 			return out, wanted, err
 		}
-		if !sleep(ctx, rand.N(wait)) {
+		select {
+		case <-ctx.Done():
 			return nil, nil, ctx.Err()
+		case <-time.After(rand.N(wait)):
 		}
 	}
 }

@@ -87,10 +87,7 @@ func (s *Store) ListBlobs(ctx context.Context, p backends.Partition, id, prefix 
 			return nil, err
 		}
 		out := &store.BlobPage{}
-		if size := page.Size(); len(names) > size {
-			names = names[:size]
-			out.Next = plan.NamesCursor(names[size-1])
-		}
+		names, out.Next = plan.Cut(names, page, func(last *string) string { return plan.NamesCursor(*last) })
 		out.Blobs, err = s.blobSizes(ctx, k, names)
 		return out, err
 	})

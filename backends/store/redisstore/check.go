@@ -23,7 +23,7 @@ import (
 // may run while others write. It goes through the records, and through the names of all keys of the
 // server (SCAN): that is for maintenance, and too slow for every request.
 func (s *Store) Check(ctx context.Context, p backends.Partition) ([]string, error) {
-	return s.inspect(ctx, "check "+p.String(), p, false)
+	return s.inspect(ctx, "check "+p.String(), p, "")
 }
 
 // Reindex rebuilds the keys that [Store.Check] compares, and returns the mistakes. Run it
@@ -33,11 +33,11 @@ func (s *Store) Check(ctx context.Context, p backends.Partition) ([]string, erro
 // data in that moment. All readers of the partition start over. If Reindex fails, repeat
 // it.
 func (s *Store) Reindex(ctx context.Context, p backends.Partition) ([]string, error) {
-	return s.inspect(ctx, "reindex "+p.String(), p, true)
+	return s.inspect(ctx, "reindex "+p.String(), p, repair)
 }
 
-func (s *Store) inspect(ctx context.Context, doing string, p backends.Partition, repair bool) ([]string, error) {
-	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: doing, repair: repair}
+func (s *Store) inspect(ctx context.Context, doing string, p backends.Partition, what string) ([]string, error) {
+	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: doing, what: what}
 	for _, step := range []func(context.Context) error{i.records, i.sessions, i.registry} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -46,15 +46,20 @@ func (s *Store) inspect(ctx context.Context, doing string, p backends.Partition,
 	return i.found, nil
 }
 
+// What a run does beside looking, as scripts know it.
+const (
+	repair = "repair"
+	tidy   = "tidy" // of sessions that lists name, only repairs that are safe
+)
+
 // inspection is one run of Check or Reindex.
 type inspection struct {
 	*Store
-	p      backends.Partition
-	keys   keys
-	doing  string
-	repair bool
-	mend   bool // of sessions that lists name, only repairs that are safe
-	found  []string
+	p     backends.Partition
+	keys  keys
+	doing string
+	what  string // empty: it only looks
+	found []string
 }
 
 // add notes keys, ids and texts that a script returned. Several pages may report the
@@ -77,7 +82,7 @@ func (i *inspection) records(ctx context.Context) error {
 	for _, scan := range []string{"HSCAN", "ZSCAN"} {
 		for cursor := "0"; ; {
 			args := []any{scan, cursor}
-			if i.repair {
+			if i.what == repair {
 				args = append(args, newNonce(), newNonce())
 			}
 			page, err := on(ctx, i.Store, i.p, "", i.doing, func() ([]any, error) {
@@ -108,14 +113,8 @@ func (i *inspection) sessions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	what := ""
-	if i.repair {
-		what = "repair"
-	} else if i.mend {
-		what = "tidy"
-	}
 	for some := range slices.Chunk(append(ids, ""), sessionsAtOnce) { // the empty id checks the lists even if they are empty
-		words, err := retry(ctx, i.Store, i.doing, func() ([]string, error) { return i.checkSessions(ctx, i.p, some, what) })
+		words, err := retry(ctx, i.Store, i.doing, func() ([]string, error) { return i.checkSessions(ctx, i.p, some, i.what) })
 		if err != nil {
 			return err
 		}
@@ -134,10 +133,19 @@ func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 		}
 		ids = append(ids, some...)
 	}
-	if i.mend {
-		slices.Sort(ids)
-		return slices.Compact(ids), nil
+	if i.what != tidy {
+		some, err := i.withKeys(ctx)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, some...)
 	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// withKeys returns the sessions that have keys.
+func (i *inspection) withKeys(ctx context.Context) (ids []string, err error) {
 	node, err := i.master(ctx, i.keys.meta())
 	if err != nil {
 		return nil, err
@@ -150,12 +158,11 @@ func (i *inspection) sessionIDs(ctx context.Context) ([]string, error) {
 			ids = append(ids, id)
 		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids), scan.Err()
+	return ids, scan.Err()
 }
 
 // checkSessions compares sessions with the lists of their partition, and repairs the lists for
-// "repair". For "tidy" it repairs them only if every list is there. It returns keys, ids and
+// repair. For tidy it repairs them only if every list is there. It returns keys, ids and
 // texts.
 func (s *Store) checkSessions(ctx context.Context, p backends.Partition, ids []string, what string) ([]string, error) {
 	k := s.keys(p)
@@ -190,7 +197,7 @@ func (i *inspection) registry(ctx context.Context) error {
 				return nil, err
 			}
 		}
-		if i.repair {
+		if i.what == repair {
 			return nil, cmp.Or(i.register(ctx, i.p, lists...), i.unregister(ctx, i.p))
 		}
 		return nil, nil

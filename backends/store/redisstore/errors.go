@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -174,16 +173,6 @@ func on[T any](ctx context.Context, s *Store, p backends.Partition, session, doi
 		}
 	}
 	return retry(ctx, s, doing, f)
-}
-
-// sleep waits, and reports whether the time passed before the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
 
 // master returns the client of the node that takes writes to the key's slot.

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -176,7 +175,7 @@ func (l *lister) take(ctx context.Context, n int) error {
 		}
 	}
 	if len(gone) > 0 { // if this fails the next listing meets them again
-		_, _ = l.checkSessions(ctx, p, gone, "tidy")
+		_, _ = l.checkSessions(ctx, p, gone, tidy)
 	}
 	return nil
 }
@@ -269,9 +268,9 @@ func (l *lister) nextNames(ctx context.Context) ([]string, error) {
 // Deleted implements [store.Records]. It scans the histories, whose texts the server
 // sends along.
 func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
-	return s.idPage(ctx, "deleted memories", p, page, func(k keys, after uint64, size int) (*store.IDPage, error) {
+	return s.idPage(ctx, "deleted memories", p, page, func(k keys, after int64, size int) (*store.IDPage, error) {
 		var scan *redis.ScanCmd
-		err := s.readRecords(ctx, p, func(pipe redis.Pipeliner) { scan = pipe.HScan(ctx, k.history(), after, "", int64(size)) })
+		err := s.readRecords(ctx, p, func(pipe redis.Pipeliner) { scan = pipe.HScan(ctx, k.history(), uint64(after), "", int64(size)) })
 		if err != nil {
 			return nil, err
 		}
@@ -292,7 +291,7 @@ func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Pa
 			}
 		}
 		if next != 0 {
-			out.Next = strconv.FormatUint(next, 10)
+			out.Next = plan.Cursor(int64(next))
 		}
 		return out, nil
 	})
@@ -300,37 +299,25 @@ func (s *Store) Deleted(ctx context.Context, p backends.Partition, page store.Pa
 
 // BlobSessions implements [store.Blobs]. Sessions come in the order of their creation.
 func (s *Store) BlobSessions(ctx context.Context, p backends.Partition, page store.Page) (*store.IDPage, error) {
-	return s.idPage(ctx, "sessions with blobs", p, page, func(k keys, after uint64, size int) (*store.IDPage, error) {
-		found, err := s.bornAfter(ctx, p, k.born(), int64(after), size)
-		if err != nil {
-			return nil, err
-		}
-		ids := idsOf(found)
-		alive, err := s.living(ctx, k, ids, hasBlobs, func(k sessionKeys) []string { return []string{k.blobs()} })
+	return s.idPage(ctx, "sessions with blobs", p, page, func(k keys, after int64, size int) (*store.IDPage, error) {
+		found, err := s.bornAfter(ctx, p, k.born(), after, size)
 		if err != nil {
 			return nil, err
 		}
 		out := &store.IDPage{}
-		for i, id := range ids {
-			if alive[i] {
-				out.IDs = append(out.IDs, id)
-			}
-		}
 		if len(found) == size {
-			out.Next = strconv.FormatUint(uint64(found[size-1].Score), 10)
+			out.Next = plan.Cursor(int64(found[size-1].Score))
 		}
-		return out, nil
+		out.IDs, err = s.living(ctx, k, idsOf(found), hasBlobs, func(k sessionKeys) []string { return []string{k.blobs()} })
+		return out, err
 	})
 }
 
 // idPage reads a page of ids after a cursor that is a number.
-func (s *Store) idPage(ctx context.Context, what string, p backends.Partition, page store.Page, read func(k keys, after uint64, size int) (*store.IDPage, error)) (*store.IDPage, error) {
-	after := uint64(0)
-	if page.Cursor != "" {
-		var err error
-		if after, err = strconv.ParseUint(page.Cursor, 10, 64); err != nil {
-			return nil, fmt.Errorf("redisstore: %s: cursor %q: %w: not one of this store", what, page.Cursor, backends.ErrInvalid)
-		}
+func (s *Store) idPage(ctx context.Context, what string, p backends.Partition, page store.Page, read func(k keys, after int64, size int) (*store.IDPage, error)) (*store.IDPage, error) {
+	var after int64
+	if err := plan.ParseCursor(page.Cursor, &after); err != nil {
+		return nil, fmt.Errorf("redisstore: %s: %w", what, err)
 	}
 	return on(ctx, s, p, "", what+" of "+p.String(), func() (*store.IDPage, error) { return read(s.keys(p), after, page.Size()) })
 }

@@ -4,11 +4,11 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -74,7 +74,7 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 			if err != nil {
 				return nil, err
 			}
-			out[i] = slices.Contains(alive, true) || len(alive) == 0 && has(lists[i].Val(), bornAt) // its list was lost
+			out[i] = len(alive) > 0 || len(born[i].Val()) == 0 && has(lists[i].Val(), bornAt) // its list was lost
 			if !out[i] && lists[i].Val() == "" {
 				if err = s.vanished(ctx, p); err != nil && !errors.Is(err, errVanished) {
 					return nil, err
@@ -86,25 +86,24 @@ func (s *Store) hold(ctx context.Context, all []backends.Partition) ([]bool, err
 	return out, nil
 }
 
-// living reports which sessions are current, and have one of the keys that some names, or
+// living returns the sessions that are current, and have one of the keys that some names, or
 // lost it, as the letters in T:has show.
-func (s *Store) living(ctx context.Context, k keys, ids []string, letters string, some func(sessionKeys) []string) ([]bool, error) {
+func (s *Store) living(ctx context.Context, k keys, ids []string, letters string, some func(sessionKeys) []string) (out []string, err error) {
 	ends, kept, exist := make([]*redis.StringCmd, len(ids)), make([]*redis.StringCmd, len(ids)), make([]*redis.IntCmd, len(ids))
-	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
+	err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for i, id := range ids {
 			session := k.session(id)
 			ends[i], exist[i] = pipe.HGet(ctx, session.state(), "expires"), pipe.Exists(ctx, some(session)...)
 			kept[i] = pipe.HGet(ctx, k.has(), id)
 		}
 	})
-	out := make([]bool, len(ids))
-	for i := range ids {
+	for i, id := range ids {
 		gone, wrong := past(ends[i].Val(), s.now())
-		if err == nil {
-			err = wrong
-		}
+		err = cmp.Or(err, wrong)
 		lost := strings.ContainsAny(kept[i].Val(), letters) && !strings.Contains(kept[i].Val(), hasEnd)
-		out[i] = !gone && (exist[i].Val() > 0 || lost)
+		if !gone && (exist[i].Val() > 0 || lost) {
+			out = append(out, id)
+		}
 	}
 	return out, err
 }

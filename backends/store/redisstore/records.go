@@ -92,11 +92,7 @@ func (s *Store) rawRecords(ctx context.Context, p backends.Partition, ids []stri
 	return rawRecords{inc: inc.Val(), texts: joined(records), vectors: joined(vectors)}, nil
 }
 
-func joined(answers []*redis.SliceCmd) []any {
-	if len(answers) == 1 {
-		return answers[0].Val()
-	}
-	var out []any
+func joined(answers []*redis.SliceCmd) (out []any) {
 	for _, a := range answers {
 		out = append(out, a.Val()...)
 	}

@@ -196,17 +196,11 @@ func (s *Store) queue(ctx context.Context, names []string) error {
 	for _, name := range names {
 		entries = append(entries, entry{s.workKey(), name})
 	}
-	if len(entries) == 0 {
-		return nil
-	}
 	return s.enter(ctx, entries...)
 }
 
 // retire takes idle partitions off the work queue, unless they are busy again.
 func (s *Store) retire(ctx context.Context, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
 	err := s.pipelined(ctx, func(pipe redis.Pipeliner) {
 		for _, name := range names {
 			pipe.ZRem(ctx, s.workKey(), name)

@@ -74,7 +74,7 @@ func (s *Store) checkAfterRestart(ctx context.Context, member string) error {
 	if err != nil {
 		return err
 	}
-	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: "check " + p.String(), mend: true}
+	i := &inspection{Store: s, p: p, keys: s.keys(p), doing: "check " + p.String(), what: tidy}
 	if err = i.records(ctx); err == nil {
 		err = i.sessions(ctx)
 	}

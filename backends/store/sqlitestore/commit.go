@@ -121,3 +121,16 @@ func (c *conn) nested(m *member) error {
 	}
 	return nil
 }
+
+// purgeBatch is how many expired sessions a group of writes erases besides its own work.
+const purgeBatch = 4
+
+// purge erases expired sessions of all partitions, at most limit of them.
+func (c *conn) purge(now time.Time, limit int) error {
+	var one int
+	found, err := c.row(`SELECT 1 FROM sessions WHERE expires <= ?`, []any{now.UnixMicro()}, &one)
+	if err != nil || !found {
+		return err
+	}
+	return c.erase(expired, now.UnixMicro(), limit)
+}

@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -64,6 +65,11 @@ func (c *conn) count(query string, args ...any) (int64, error) {
 		c.freed.Store(true)
 	}
 	return n, err
+}
+
+// frees reports whether a statement that changed rows may leave their bytes behind.
+func frees(query string) bool {
+	return strings.HasPrefix(query, "DELETE") || strings.HasPrefix(query, "UPDATE messages")
 }
 
 // row reads at most one row and reports whether there was one.

@@ -9,7 +9,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -174,9 +173,4 @@ func (c *conn) checkpoint() error {
 		err = errRead
 	}
 	return err
-}
-
-// frees reports whether a statement that changed rows may leave their bytes behind.
-func frees(query string) bool {
-	return strings.HasPrefix(query, "DELETE") || strings.HasPrefix(query, "UPDATE messages")
 }

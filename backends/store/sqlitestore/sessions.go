@@ -180,19 +180,6 @@ func (c *conn) erase(which string, args ...any) error {
 	return nil
 }
 
-// purgeBatch is how many expired sessions a group of writes erases besides its own work.
-const purgeBatch = 4
-
-// purge erases expired sessions of all partitions, at most limit of them.
-func (c *conn) purge(now time.Time, limit int) error {
-	var one int
-	found, err := c.row(`SELECT 1 FROM sessions WHERE expires <= ?`, []any{now.UnixMicro()}, &one)
-	if err != nil || !found {
-		return err
-	}
-	return c.erase(expired, now.UnixMicro(), limit)
-}
-
 // List implements [store.Sessions]. A list of all partitions goes from one to the next.
 func (s *Store) List(ctx context.Context, q store.SessionQuery) (*store.SessionPage, error) {
 	within := backends.Partition{Namespace: "any", Kind: backends.PartitionUser, ID: "any"} // its row stays unused

@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -155,6 +156,24 @@ func (s *Store) enter() (err error) {
 	}
 	if err != nil {
 		s.mu.RUnlock()
+	}
+	return err
+}
+
+// sameFile returns ErrUnavailable if the opened file is gone from its place. SQLite would
+// go on with the open file, which is lost for every other process.
+func (s *Store) sameFile() error {
+	if s.file == nil {
+		return nil
+	}
+	now, err := os.Stat(s.abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s was removed while it was open: put it back, or close the store and open it again to begin anew",
+			backends.ErrUnavailable, s.abs)
+	case err == nil && (now.Size() == 0 || !os.SameFile(s.file, now)):
+		return fmt.Errorf("%w: %s was replaced or emptied while it was open: close the store and open it again to use the present file, or a backup",
+			backends.ErrUnavailable, s.abs)
 	}
 	return err
 }

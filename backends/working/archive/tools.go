@@ -26,11 +26,8 @@ const (
 // context_lines, limit, case_sensitive) and read_working_memory(archive, line, lines, byte,
 // bytes). Errors become text for the model. A setup that lacks a Scope is ErrInvalid.
 func (a *Archives) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.BaseTool, error) {
-	k := &readTools{Kit: agenttool.Kit{ToolSetup: *setup}, archives: a, text: &english}
-	if k.Language == backends.Chinese {
-		k.text = &chinese
-	}
-	k.Texts = k.text.tools
+	k := &readTools{Kit: agenttool.Kit{ToolSetup: *setup}, archives: a, text: phrasesIn[setup.Language.For()]}
+	k.Texts, k.Advice = k.text.tools, k.text.advice
 	if err := k.Init(); err != nil {
 		return nil, fmt.Errorf("archive: tools: %w", err)
 	}

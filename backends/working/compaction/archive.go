@@ -103,15 +103,17 @@ func (c *draft) shapes(running bool) [3]shape {
 
 // leaving is a set of messages that one placeholder replaces.
 type leaving struct {
-	indices []int // ascending
-	tokens  int
-	digest  digest
-	fresh   bool // it has messages other than placeholders of many
+	indices  []int // ascending
+	messages []einox.Marked
+	tokens   int
+	digest   digest
+	fresh    bool // it has messages other than placeholders of many
 }
 
 // grow adds messages to the set.
 func (c *draft) grow(g *leaving, indices []int) {
 	for _, i := range indices {
+		g.messages = append(g.messages, c.messages[i])
 		g.digest.add(c.messages[i], c.tokens[i])
 		g.fresh = g.fresh || !isDigest(c.messages[i])
 		g.tokens += c.tokens[i]
@@ -154,11 +156,7 @@ func (c *draft) fold(ctx context.Context, g *leaving, s shape) error {
 	if _, gain := c.standIn(g, s, draftRef); len(g.indices) == 0 || gain <= 0 {
 		return nil
 	}
-	messages := make([]einox.Marked, len(g.indices))
-	for n, i := range g.indices {
-		messages[n] = c.messages[i]
-	}
-	ref, err := c.put(ctx, messages...)
+	ref, err := c.put(ctx, g.messages...)
 	if err != nil {
 		return err
 	}

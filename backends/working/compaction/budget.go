@@ -64,15 +64,13 @@ func (b Budget) WithDefaults() (Budget, error) {
 	return b, nil
 }
 
-// reserve returns given, or share up to limit where given is 0.
+// reserve returns given, or share up to limit where given is 0. Nothing stays negative, so that
+// filling in the defaults again keeps it.
 func reserve(given, share, limit int) int {
-	switch {
-	case given < 0:
-		return -1 // nothing; negative, so that filling in the defaults again keeps it
-	case given > 0:
-		return given
+	if given == 0 {
+		return min(share, limit)
 	}
-	return min(share, limit)
+	return max(given, -1)
 }
 
 // Limit is how many tokens the conversation may have.

@@ -135,11 +135,7 @@ func (c *draft) rewrite(ctx context.Context, parts []part) error {
 		}
 		g := &leaving{}
 		c.grow(g, p.gone)
-		var messages []einox.Marked
-		for _, i := range p.gone {
-			messages = append(messages, c.messages[i])
-		}
-		ref, err := c.put(ctx, messages...)
+		ref, err := c.put(ctx, g.messages...)
 		if err != nil {
 			return err
 		}
@@ -169,7 +165,7 @@ func (c *draft) inPlaceOf(g *leaving, fresh *schema.Message, ref string) einox.M
 	}
 	own, mark := *fresh, einox.Mark{Kind: einox.Summary, Ref: ref}
 	own.Content = strings.TrimSpace(own.Content + "\n[" + c.where(ref) + "]")
-	if old := c.messages[g.indices[0]]; len(g.indices) == 1 && old.Role == own.Role {
+	if old := g.messages[0]; len(g.messages) == 1 && old.Role == own.Role {
 		mark = old.Mark
 		mark.Ref, mark.Stands = ref, ofOne
 	} else {

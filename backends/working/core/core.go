@@ -128,7 +128,7 @@ func New(cfg *Config) (*Blocks, error) {
 	if err := cfg.Language.Validate(); err != nil {
 		return nil, fmt.Errorf("core: %w", err)
 	}
-	b := &Blocks{config: *cfg, text: texts[cfg.Language.For()]}
+	b := &Blocks{config: *cfg, text: phrasesIn[cfg.Language.For()]}
 	b.config.Blocks = slices.Clone(cfg.Blocks)
 	for i := range b.config.Blocks {
 		if err := b.config.Blocks[i].complete(b.config.Blocks[:i]); err != nil {

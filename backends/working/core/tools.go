@@ -30,23 +30,20 @@ const (
 // the tools. A call that a resumed run repeats is carried out once. Errors become text for the
 // model. A setup that lacks a Scope is ErrInvalid.
 func (b *Blocks) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.BaseTool, error) {
-	k := &editTools{Kit: agenttool.Kit{ToolSetup: *setup}, blocks: b, toolTexts: &english}
-	if k.Language == backends.Chinese {
-		k.toolTexts = &chinese
-	}
-	k.Texts = k.toolTexts.tools
+	k := &editTools{Kit: agenttool.Kit{ToolSetup: *setup}, blocks: b, text: phrasesIn[setup.Language.For()]}
+	k.Texts, k.Advice = k.text.tools, k.text.advice
 	if err := k.Init(); err != nil {
 		return nil, fmt.Errorf("core: tools: %w", err)
 	}
-	listing := "\n" + k.toolTexts.blocks
+	listing := "\n" + k.text.blocks
 	for _, b := range k.blocks.Blocks() {
 		if b.ReadOnly {
 			continue
 		}
 		k.editable = append(k.editable, b.Name)
-		listing += "\n" + fmt.Sprintf(k.toolTexts.block, b.Name, b.Limit)
+		listing += "\n" + fmt.Sprintf(k.text.block, b.Name, b.Limit)
 		if d := strings.Join(strings.Fields(b.Description), " "); d != "" {
-			listing += k.toolTexts.colon + d
+			listing += k.text.colon + d
 		}
 	}
 	if len(k.editable) == 0 {
@@ -70,9 +67,9 @@ func (b *Blocks) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.Bas
 // editTools are the tools of one call of Tools.
 type editTools struct {
 	agenttool.Kit
-	blocks    *Blocks
-	toolTexts *toolPhrases
-	editable  []string // the names of the blocks that the agent edits
+	blocks   *Blocks
+	text     *phrases
+	editable []string // the names of the blocks that the agent edits
 }
 
 type appendArguments struct {
@@ -90,17 +87,17 @@ type replaceArguments struct {
 func (k *editTools) block(p string) (string, error) {
 	name := strings.ToLower(strings.Trim(p, " \t\r\n\"'`<>[]"))
 	if !slices.Contains(k.editable, name) {
-		return "", agenttool.Refusef(k.toolTexts.noBlock, text.Line(name, 80), strings.Join(k.editable, ", "))
+		return "", agenttool.Refusef(k.text.noBlock, text.Line(name, 80), strings.Join(k.editable, ", "))
 	}
 	return name, nil
 }
 
 func (k *editTools) appendToBlock(ctx context.Context, scope backends.Scope, a *appendArguments) (string, error) {
-	return k.edit(ctx, CoreMemoryAppend, k.blocks.Append, &Edit{Scope: scope, Block: a.Block, Text: a.Text}, k.toolTexts.appended)
+	return k.edit(ctx, CoreMemoryAppend, k.blocks.Append, &Edit{Scope: scope, Block: a.Block, Text: a.Text}, k.text.appended)
 }
 
 func (k *editTools) replaceInBlock(ctx context.Context, scope backends.Scope, a *replaceArguments) (string, error) {
-	return k.edit(ctx, CoreMemoryReplace, k.blocks.Replace, &Edit{Scope: scope, Block: a.Block, Old: a.OldText, Text: *a.NewText}, k.toolTexts.replaced)
+	return k.edit(ctx, CoreMemoryReplace, k.blocks.Replace, &Edit{Scope: scope, Block: a.Block, Old: a.OldText, Text: *a.NewText}, k.text.replaced)
 }
 
 // edit makes one edit and returns the answer for the model, which begins with done.
@@ -119,15 +116,15 @@ func (k *editTools) edit(ctx context.Context, tool string, do func(context.Conte
 	case err != nil:
 		return "", err
 	case v.Replayed:
-		done = k.toolTexts.replayed
+		done = k.text.replayed
 	}
-	return fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.toolTexts.holds, v.Size, v.Block.Limit, max(0, v.Block.Limit-v.Size)) + k.heldText(v.Shown), nil
+	return fmt.Sprintf(done, v.Block.Name) + fmt.Sprintf(k.text.holds, v.Size, v.Block.Limit, max(0, v.Block.Limit-v.Size)) + k.heldText(v.Shown), nil
 }
 
 // heldText shows the text of a block, on lines of its own.
 func (k *editTools) heldText(shown string) string {
 	if shown == "" {
-		return "\n" + k.toolTexts.empty
+		return "\n" + k.text.empty
 	}
 	return "\n<text>\n" + text.Truncate(shown, agenttool.MaxResultRunes) + "\n</text>"
 }

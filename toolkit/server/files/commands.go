@@ -4,6 +4,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -144,14 +145,6 @@ func insert(before string, line int, text string) (after string, at int, err err
 	return head + text + tail, len(head), nil
 }
 
-// own loads the files at a path that a command creates, deletes or renames.
-func (x *call) own(at string) error {
-	if err := x.load(at); err != nil {
-		return err
-	}
-	return x.owned(at)
-}
-
 // owned returns an error for a path that commands leave as it is.
 func (x *call) owned(at string) error {
 	switch {
@@ -165,16 +158,8 @@ func (x *call) owned(at string) error {
 	return nil
 }
 
-// place returns an error if a new file at a path would collide: with one at it, above it or below
-// it.
-func (x *call) place(at string) error {
-	if err := x.load(at); err != nil {
-		return err
-	}
-	return x.free(at)
-}
-
-// free is place for files that are loaded.
+// free returns an error if a new file at a path would collide with a loaded one: at it, above it or
+// below it.
 func (x *call) free(at string) error {
 	if err := x.owned(at); err != nil {
 		return err
@@ -188,7 +173,7 @@ func (x *call) free(at string) error {
 }
 
 func (x *call) create(at, text string) error {
-	if err := x.place(at); err != nil {
+	if err := cmp.Or(x.load(at), x.free(at)); err != nil {
 		return err
 	}
 	return x.put(at, text)
@@ -196,7 +181,7 @@ func (x *call) create(at, text string) error {
 
 // remove deletes a file, or a directory with all below it.
 func (x *call) remove(at string) error {
-	if err := x.own(at); err != nil {
+	if err := cmp.Or(x.load(at), x.owned(at)); err != nil {
 		return err
 	}
 	for path, f := range x.held {
@@ -212,7 +197,7 @@ func (x *call) remove(at string) error {
 
 // rename gives a file or a directory another path.
 func (x *call) rename(from, to string) error {
-	if err := x.place(to); err != nil {
+	if err := cmp.Or(x.load(to), x.free(to)); err != nil {
 		return err
 	}
 	err := x.remove(from)
