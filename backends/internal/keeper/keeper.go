@@ -210,6 +210,9 @@ func (k *Keeper) Stamps(n int) time.Time {
 	return t
 }
 
+// Name returns Config.Name.
+func (k *Keeper) Name() string { return k.config.Name }
+
 // errorf is fmt.Errorf with the backend's name before it.
 func (k *Keeper) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", k.config.Name, fmt.Errorf(format, args...))
