@@ -162,7 +162,7 @@ func (c *Config) newKeeper(ctx context.Context) (*keeper.Keeper, error) {
 		return nil, fmt.Errorf("mem0: %w", err)
 	}
 	return keeper.New(&keeper.Config{
-		Name: "mem0", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Clock: c.Clock,
+		Name: "mem0", Store: c.Store, Ranker: ranker, Redact: c.Redact, Clock: c.Clock,
 		Retention: c.Retention, CountUses: c.CountUses,
 	})
 }

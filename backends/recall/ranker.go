@@ -75,8 +75,13 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 // Stats returns what the Ranker holds now.
 func (r *Ranker) Stats() Stats { return r.cache.snapshot() }
 
-// EmbeddingModel returns Config.EmbeddingModel.
-func (r *Ranker) EmbeddingModel() string { return r.config.EmbeddingModel }
+// EmbeddingModel returns Config.EmbeddingModel. It is empty where there is no Embedder.
+func (r *Ranker) EmbeddingModel() string {
+	if r.config.Embedder == nil {
+		return ""
+	}
+	return r.config.EmbeddingModel
+}
 
 // Close ends running loads and waits for them. Calls after it are ErrUnavailable. The store and the
 // embedder stay open.

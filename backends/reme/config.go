@@ -144,7 +144,7 @@ func (c *Config) build(ctx context.Context) (*Backend, error) {
 		return nil, err
 	}
 	b.keeper, err = keeper.New(&keeper.Config{
-		Name: "reme", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Sharing: c.sharing(), Clock: c.Clock,
+		Name: "reme", Store: c.Store, Ranker: ranker, Redact: c.Redact, Sharing: c.sharing(), Clock: c.Clock,
 		Retention: c.Retention, CountUses: c.CountUses, OnError: c.OnError,
 	})
 	if err != nil {
