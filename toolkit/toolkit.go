@@ -91,11 +91,11 @@ type Config struct {
 	Backend backends.Backend // Searched by search_memory, and learns by add_memory. Required. Stays the caller's.
 
 	// ToolSetup connects the tools with the program, as it does for all tools of an agent. Its Scope
-	// is required, and runs at each call. Of a private call add_memory and update_memory are
-	// refused. Confirm is asked before a tool changes or deletes a memory, or supersedes one by
-	// add_memory; if it declines, memory stays as it is, and the model reads so. add_memory, which
-	// may ask a model, is exempt from Timeout. A model's own mistake, such as an id that it made up,
-	// is kept from OnError.
+	// is required, and runs at each call. A private call of add_memory or update_memory is refused.
+	// Confirm is asked before a tool changes or deletes a memory, or supersedes one by add_memory.
+	// If it declines, memory stays as it is, and the model reads that. Timeout spares add_memory,
+	// which may ask a model. OnError hears nothing of a model's own mistake, such as an id that it
+	// made up.
 	backends.ToolSetup
 
 	// Turn returns the id of the turn in which a call is made, for the origin of add_memory's
