@@ -4,6 +4,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,10 +111,7 @@ func sessionsOf(c *Config) (store.Sessions, error) {
 // newLog returns the log of turns, and starts its workers. If the mode learns nothing from turns,
 // the log keeps them for the next run alone.
 func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, error) {
-	w := working.Config{}
-	if c.Working != nil {
-		w = *c.Working
-	}
+	w := *cmp.Or(c.Working, &working.Config{})
 	var err error
 	if w.Sessions, err = sessionsOf(c); err != nil {
 		return nil, err

@@ -60,10 +60,7 @@ var legalPrefix = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // withDefaults returns a checked copy with its defaults filled in.
 func (c *Config) withDefaults() (Config, error) {
-	var out Config
-	if c != nil {
-		out = *c
-	}
+	out := *cmp.Or(c, &Config{})
 	out.Prefix = cmp.Or(out.Prefix, defaultPrefix)
 	out.Retry = cmp.Or(out.Retry, defaultRetry)
 	out.confirmWithin = cmp.Or(out.confirmWithin, time.Second)
