@@ -83,10 +83,7 @@ func Open(ctx context.Context, path string, learner model.BaseChatModel, o *Opti
 // New returns a memory on a store such as redisstore's, which stays the caller's to close. The
 // rest is as with Open.
 func New(ctx context.Context, db store.Store, learner model.BaseChatModel, o *Options) (*Memory, error) {
-	var set Options
-	if o != nil {
-		set = *o
-	}
+	set := *cmp.Or(o, &Options{})
 	set.Facts.Store = db
 	if learner != nil {
 		set.Facts.Model = learner

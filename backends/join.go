@@ -164,10 +164,7 @@ func ask(ctx context.Context, half Backend, r *SearchRequest, kinds []Kind) (out
 	q := *r
 	q.Kinds = kinds
 	resp, err := half.Search(ctx, &q)
-	if resp != nil {
-		out = *resp
-	}
-	return out, err
+	return *cmp.Or(resp, &SearchResponse{}), err
 }
 
 // kindsOf returns the kinds of asked that belong to a half. Without asked kinds, facts

@@ -4,6 +4,7 @@
 package middleware
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,10 +111,7 @@ func sessionsOf(c *Config) (store.Sessions, error) {
 // newLog returns the log of turns, and starts its workers. If the mode learns nothing from turns,
 // the log keeps them for the next run alone.
 func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, error) {
-	w := working.Config{}
-	if c.Working != nil {
-		w = *c.Working
-	}
+	w := *cmp.Or(c.Working, &working.Config{})
 	var err error
 	if w.Sessions, err = sessionsOf(c); err != nil {
 		return nil, err
@@ -153,20 +151,23 @@ func newWindow(c *Config) (backends.Window, error) {
 // read text outside the context and edit the core blocks. They ask the hooks for the scope, which
 // exist by the time that a tool is called.
 func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan) ([]tool.BaseTool, error) {
+	setup := backends.ToolSetup{
+		Scope:    func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
+		Begin:    func(ctx context.Context, s Scope) context.Context { return m.BeginTool(ctx, s) },
+		Private:  func(ctx context.Context) bool { return m.IsPrivate(ctx) },
+		Confirm:  c.Confirm,
+		OnError:  c.OnError,
+		Language: c.Language,
+	}
 	t := &toolkit.Config{
-		Scope: func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
-		Turn:  func(ctx context.Context) string { return m.TurnID(ctx) },
-		Zone:  func(ctx context.Context) *time.Location { return m.Zone(ctx) },
-		Begin: func(ctx context.Context, s Scope) context.Context { return m.BeginTool(ctx, s) },
+		ToolSetup: setup,
+		Turn:      func(ctx context.Context) string { return m.TurnID(ctx) },
+		Zone:      func(ctx context.Context) *time.Location { return m.Zone(ctx) },
 		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 			return m.Search(ctx, r)
 		},
-		Private:   func(ctx context.Context) bool { return m.IsPrivate(ctx) },
-		Confirm:   c.Confirm,
 		Limit:     min(c.TopK, toolkit.MaxLimit), // 0 here and there: 10
-		Language:  c.Language,
 		ToolNames: c.ToolNames,
-		OnError:   c.OnError,
 		Clock:     c.Clock,
 		IDs:       c.IDs,
 	}
@@ -183,6 +184,6 @@ func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.P
 	if m.window == nil {
 		return tools, nil
 	}
-	reads, err := m.window.Tools(ctx, &backends.ToolSetup{Scope: t.Scope, Begin: t.Begin, Private: t.Private, Confirm: t.Confirm, OnError: t.OnError, Language: t.Language})
+	reads, err := m.window.Tools(ctx, &setup)
 	return append(tools, reads...), err
 }

@@ -417,13 +417,13 @@ func ExampleNew() {
 	}} // any backends.Backend
 	tools, err := toolkit.New(context.Background(), &toolkit.Config{
 		Backend: backend,
-		Scope: func(ctx context.Context) (backends.Scope, error) {
+		ToolSetup: backends.ToolSetup{Scope: func(ctx context.Context) (backends.Scope, error) {
 			s, ok := backends.ScopeFrom(ctx)
 			if !ok {
 				return s, backends.ErrNoScope
 			}
 			return s, nil
-		},
+		}},
 	})
 	if err != nil {
 		panic(err)

@@ -5,8 +5,8 @@
 // to look things up and to note them down.
 //
 //	tools, err := toolkit.New(ctx, &toolkit.Config{
-//		Backend: backend,
-//		Scope:   func(ctx context.Context) (backends.Scope, error) { return currentUser(ctx) },
+//		Backend:   backend,
+//		ToolSetup: backends.ToolSetup{Scope: func(ctx context.Context) (backends.Scope, error) { return currentUser(ctx) }},
 //	})
 //	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 //		…
@@ -90,17 +90,19 @@ const MaxLimit = 50
 type Config struct {
 	Backend backends.Backend // Searched by search_memory, and learns by add_memory. Required. Stays the caller's.
 
-	// Scope says on whose behalf a call is made. It runs at each call, with the
-	// call's context, and must be safe for concurrent use. Required.
-	Scope func(ctx context.Context) (backends.Scope, error)
+	// ToolSetup connects the tools with the program, as it does for all tools of an agent. Its Scope
+	// is required, and runs at each call. A private call of add_memory or update_memory is refused.
+	// Confirm is asked before a tool changes or deletes a memory, or supersedes one by add_memory.
+	// If it declines, memory stays as it is, and the model reads that. Timeout spares add_memory,
+	// which may ask a model. OnError hears nothing of a model's own mistake, such as an id that it
+	// made up.
+	backends.ToolSetup
+
 	// Turn returns the id of the turn in which a call is made, for the origin of add_memory's
 	// notes. Optional. Defaults to an empty id.
 	Turn func(ctx context.Context) string
 	// Zone returns the zone of the days that a call shows. Optional. Defaults to time.UTC.
 	Zone func(ctx context.Context) *time.Location
-	// Begin returns the context for the writes of a call, as [store.Begin] does. Optional.
-	Begin func(ctx context.Context, s backends.Scope) context.Context
-
 	// Search answers search_memory. Optional. Defaults to the Backend's; a middleware passes its
 	// own, which covers turns that wait to be learnt from, and leaves out poor hits.
 	Search func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
@@ -114,22 +116,6 @@ type Config struct {
 	// "recall". Schemas, texts and the stages of OnError have them. A name has 1 to 64 letters,
 	// digits, "_" and "-", as models' interfaces take it, and belongs to one tool alone. Optional.
 	ToolNames map[string]string
-
-	// Private reports whether a call is private: then add_memory and update_memory refuse it. It
-	// must be safe for concurrent use. Optional. Defaults to backends.IsIncognito.
-	Private func(ctx context.Context) bool
-	// Confirm is asked before a tool changes or deletes a memory, or supersedes one by add_memory:
-	// see [backends.Confirm]. If it declines, memory stays as it is, and the model reads that the
-	// user declined. Optional. Defaults to nil: tools change at once.
-	Confirm backends.Confirm
-
-	Language backends.Language // Optional. Of descriptions and fixed texts. Defaults to backends.LanguageAuto, which is English here: an agent reads its tools once, before the user speaks.
-	Timeout  time.Duration     // Optional. Of one call. add_memory, which may ask a model, and a call that asks Confirm are exempt. Defaults to 10 s; unlimited below 0.
-
-	// OnError is called with every failure of the backend or the scope; stage is the name that the
-	// tool has. A model's own mistake, such as an id that it made up, goes unreported. Must be safe
-	// for concurrent use. Optional. Failures are logged by slog in any case.
-	OnError func(ctx context.Context, stage string, err error)
 
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
@@ -178,10 +164,7 @@ func newKit(cfg *Config) (*kit, error) {
 	config.Default(&k.Turn, func(context.Context) string { return "" })
 	config.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
 	k.Clock, k.IDs = work.Clock(k.Clock), work.IDs(k.IDs)
-	k.kit = agenttool.Kit{
-		ToolSetup: backends.ToolSetup{Scope: k.Scope, Begin: k.Begin, Private: k.Private, Confirm: k.Confirm, Language: k.Language, OnError: k.OnError, Timeout: k.Timeout},
-		Texts:     k.text.tools, Advice: k.text.advice, Names: k.ToolNames, Judged: true,
-	}
+	k.kit = agenttool.Kit{ToolSetup: k.ToolSetup, Texts: k.text.tools, Advice: k.text.advice, Names: k.ToolNames, Judged: true}
 	if err := k.kit.Init(); err != nil {
 		return nil, fmt.Errorf("Config: %w", err)
 	}

@@ -53,8 +53,8 @@ func newKit(t testing.TB, b backends.Backend) *kit {
 	require.NoError(t, err)
 	k.archives, k.blocks = archives, blocks
 	k.Config = toolkit.Config{
-		Backend: b, OnError: k.failures.Add, Clock: testkit.NewClock().Now,
-		Scope: func(context.Context) (backends.Scope, error) { return ann, nil },
+		Backend: b, Clock: testkit.NewClock().Now,
+		ToolSetup: backends.ToolSetup{OnError: k.failures.Add, Scope: func(context.Context) (backends.Scope, error) { return ann, nil }},
 	}
 	_, managed := b.(backends.Manager)
 	k.Update, k.Delete = managed, managed
@@ -74,7 +74,7 @@ func (k *kit) all() (tools []tool.BaseTool) {
 		require.Equal(k.t, len(more), cap(more), "appending must not write into another agent's tools")
 		tools = append(tools, more...)
 	}
-	setup := &backends.ToolSetup{Scope: k.Scope, Private: k.Private, Confirm: k.Confirm, OnError: k.OnError, Language: k.Language, Timeout: k.Timeout}
+	setup := &k.ToolSetup
 	if k.Backend != nil {
 		add(toolkit.New(k.t.Context(), &k.Config))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/fields"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/period"
@@ -59,10 +60,10 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 		return nil, err
 	}
 	engine := reconcile.Config{
-		Name: "mem0", Keeper: keep, Kind: backends.KindFact, Author: "ChatModel", Language: c.Language,
+		Learner: learner.Learner{Keeper: keep, Language: c.Language}, Kind: backends.KindFact, Author: "ChatModel",
 		Location: c.Location, Dates: period.Dates, Confirm: c.Confirm, Describe: c.Describe,
 	}
-	engine.ShownTokens, engine.Room, engine.Questions = c.room()
+	engine.ShownTokens, engine.Prompt, engine.Questions = c.room()
 	if c.Model != nil {
 		if engine.Model, err = ask.New(&ask.Config{Name: "mem0", Model: c.Model, Timeout: c.ModelTimeout, Limit: "mem0.Config.ModelTimeout", Small: c.Small}); err != nil {
 			return nil, err

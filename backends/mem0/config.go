@@ -4,6 +4,7 @@
 package mem0
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -152,17 +153,14 @@ func (c *Config) room() (known, messages, questions int) {
 
 // newKeeper builds the keeper of the memories, and the ranking over its store.
 func (c *Config) newKeeper(ctx context.Context) (*keeper.Keeper, error) {
-	rc := recall.Config{}
-	if c.Recall != nil {
-		rc = *c.Recall
-	}
+	rc := *cmp.Or(c.Recall, &recall.Config{})
 	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, c.Embedder, c.EmbeddingModel, c.Clock, keysOf
 	ranker, err := recall.New(ctx, &rc)
 	if err != nil {
 		return nil, fmt.Errorf("mem0: %w", err)
 	}
 	return keeper.New(&keeper.Config{
-		Name: "mem0", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Clock: c.Clock,
+		Name: "mem0", Store: c.Store, Ranker: ranker, Redact: c.Redact, Clock: c.Clock,
 		Retention: c.Retention, CountUses: c.CountUses,
 	})
 }

@@ -6,6 +6,7 @@ package openai
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,10 +44,7 @@ type wire struct {
 
 // under returns a copy of an HTTP client, which may be nil, that sends over the wire.
 func (w *wire) under(c *http.Client) *http.Client {
-	out := *retryablehttp.NewClient().HTTPClient // with pooled connections
-	if c != nil {
-		out = *c
-	}
+	out := *cmp.Or(c, retryablehttp.NewClient().HTTPClient) // that has pooled connections
 	if w.next = out.Transport; w.next == nil {
 		w.next = http.DefaultTransport
 	}

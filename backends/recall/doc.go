@@ -170,7 +170,7 @@
 // # Deadlines
 //
 // A search waits for the rewriter, the embedder and the reranker for at most half of its remaining
-// time. The other limits are RewriteTimeout (2 s), EmbedTimeout (1 s) and RerankTimeout (2 s). An
+// time. The other limits are EmbedTimeout (1 s) and, for the other two, ModelTimeout (2 s). An
 // embedder that fails or takes longer leaves the lexical part, a rewriter the query and a reranker
 // the order as it was. After two failures in a row a service rests for a second. Then a call beside
 // a search probes it, while the search goes on; each failed probe doubles the pause, up to a

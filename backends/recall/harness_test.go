@@ -199,7 +199,7 @@ func newRanker(t tester, s store.Records, options ...func(*Config)) *Ranker {
 	for _, o := range options {
 		o(cfg)
 	}
-	for _, timeout := range []*time.Duration{&cfg.EmbedTimeout, &cfg.RewriteTimeout, &cfg.RerankTimeout} {
+	for _, timeout := range []*time.Duration{&cfg.EmbedTimeout, &cfg.ModelTimeout} {
 		*timeout = cmp.Or(*timeout, time.Minute) // however busy the machine is, no call is left to run beside the test
 	}
 	r, err := New(t.Context(), cfg)
@@ -219,7 +219,7 @@ func withEmbedder(model string, e embedding.Embedder) func(*Config) {
 
 // inASecond gives up calls of other services after a second.
 func inASecond(c *Config) {
-	c.EmbedTimeout, c.RewriteTimeout, c.RerankTimeout = time.Second, time.Second, time.Second
+	c.EmbedTimeout, c.ModelTimeout = time.Second, time.Second
 }
 
 // hashed returns an embedder for which texts are near each other that share words.

@@ -65,8 +65,8 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	r := &Ranker{config: c, analyzer: a, signals: s, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
 	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
-	r.reranking = newService("reranker", c.RerankTimeout, openForSearches, r)
-	r.rewriting = newService("rewriter", c.RewriteTimeout, openForSearches, r)
+	r.reranking = newService("reranker", c.ModelTimeout, openForSearches, r)
+	r.rewriting = newService("rewriter", c.ModelTimeout, openForSearches, r)
 	r.life = work.NewService(context.Background(), fmt.Errorf("recall: %w: the ranker is closed", backends.ErrUnavailable), nil)
 	r.rewritten, err = lru.New[string, *Rewriting](maxRewritings)
 	return r, err
@@ -75,8 +75,13 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 // Stats returns what the Ranker holds now.
 func (r *Ranker) Stats() Stats { return r.cache.snapshot() }
 
-// EmbeddingModel returns Config.EmbeddingModel.
-func (r *Ranker) EmbeddingModel() string { return r.config.EmbeddingModel }
+// EmbeddingModel returns Config.EmbeddingModel. It is empty where there is no Embedder.
+func (r *Ranker) EmbeddingModel() string {
+	if r.config.Embedder == nil {
+		return ""
+	}
+	return r.config.EmbeddingModel
+}
 
 // Close ends running loads and waits for them. Calls after it are ErrUnavailable. The store and the
 // embedder stay open.
@@ -273,17 +278,12 @@ type Config struct {
 	// Optional. Defaults to none.
 	Weights []Weight
 
-	// Rewriter adds to what a search looks for. Optional. Defaults to none.
-	Rewriter Rewriter
-	// RewriteTimeout is how long a search waits for the Rewriter, at most. A wait also ends at half
-	// of the search's remaining time. After it the query stays as the user wrote it. Optional.
-	// Defaults to 2 s.
-	RewriteTimeout time.Duration
-
-	Reranker Reranker // Optional. Defaults to none.
-	// RerankTimeout is how long a search waits for the Reranker, at most. A wait also ends at half
-	// of the search's remaining time. After it the order stays. Optional. Defaults to 2 s.
-	RerankTimeout time.Duration
+	Rewriter Rewriter // Optional. Adds to what a search looks for. Defaults to none.
+	Reranker Reranker // Optional. Puts the best hits in order. Defaults to none.
+	// ModelTimeout is how long a search waits for the Rewriter, and for the Reranker, at most. A wait
+	// also ends at half of the search's remaining time. After it the query or the order stays as it
+	// was. Optional. Defaults to 2 s.
+	ModelTimeout time.Duration
 
 	// Keys returns exact keys under which [Ranker.Lookup] finds a memory. The index keeps them, so
 	// short ones save room. Keys must depend on the memory alone, leave it as it is, and be safe
@@ -303,8 +303,7 @@ func (c *Config) withDefaults() (Config, error) {
 	out := *c
 	config.Default(&out.MaxBytes, defaultMaxBytes)
 	config.Default(&out.EmbedTimeout, time.Second)
-	config.Default(&out.RerankTimeout, 2*time.Second)
-	config.Default(&out.RewriteTimeout, 2*time.Second)
+	config.Default(&out.ModelTimeout, 2*time.Second)
 	out.Clock = work.Clock(out.Clock)
 	return out, out.validate()
 }
@@ -320,8 +319,8 @@ func (c *Config) validate() error {
 		return invalid("Config.EmbeddingModel is required with an Embedder: it is kept with the vectors")
 	case c.MaxBytes < 0:
 		return invalid("MaxBytes %d is negative", c.MaxBytes)
-	case min(c.EmbedTimeout, c.RerankTimeout, c.RewriteTimeout) < 0:
-		return invalid("EmbedTimeout %v, RerankTimeout %v, RewriteTimeout %v: each is 0 or more", c.EmbedTimeout, c.RerankTimeout, c.RewriteTimeout)
+	case min(c.EmbedTimeout, c.ModelTimeout) < 0:
+		return invalid("EmbedTimeout %v, ModelTimeout %v: each is 0 or more", c.EmbedTimeout, c.ModelTimeout)
 	}
 	return nil
 }

@@ -47,8 +47,7 @@ func TestConfigIsCopied(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	require.Zero(t, c.MaxBytes, "defaults are filled in in the copy")
-	got := [3]time.Duration{r.config.EmbedTimeout, r.config.RewriteTimeout, r.config.RerankTimeout}
-	require.Equal(t, [3]time.Duration{time.Second, 2 * time.Second, 2 * time.Second}, got)
+	require.Equal(t, [2]time.Duration{time.Second, 2 * time.Second}, [2]time.Duration{r.config.EmbedTimeout, r.config.ModelTimeout})
 	embed(t, s, r, ann, nil, backends.Memory{ID: "1", Text: "tea"})
 	score := search(t, r, ann, backends.SearchRequest{Query: "tea"})[0].Score
 	c.Records, c.EmbeddingModel = nil, "other"

@@ -125,7 +125,7 @@ func TestARewriterThatFailsLeavesTheQuery(t *testing.T) {
 	apply(t, s, ann, fact("1", "tea"))
 	r := newRanker(t, s, rewritten(Rewriting{Keywords: []string{"\xff", "tea\xff"}, Questions: []string{"\xfftea"}}))
 	require.Equal(t, []string{"1"}, find(t, r, "zest"), "what is readable counts")
-	_, err := New(t.Context(), &Config{Records: s, RewriteTimeout: -1})
+	_, err := New(t.Context(), &Config{Records: s, ModelTimeout: -1})
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 

@@ -121,7 +121,7 @@ func (d *draft) task(lessons bool, l backends.Language) string {
 		return ""
 	}
 	var rules []string
-	for _, rule := range Rules() {
+	for _, rule := range allRules {
 		if d.wants(rule) && p.rules[rule] != "" && (rule != Profile || d.Profile != nil) && (rule != Block || d.block != nil) {
 			rules = append(rules, p.rules[rule])
 		}

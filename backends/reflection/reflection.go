@@ -83,20 +83,18 @@ func New(cfg *Config) (*Reflector, error) {
 		}
 	}
 	if r.Rules = slices.Clone(cfg.Rules); len(r.Rules) == 0 {
-		r.Rules = Rules()
+		r.Rules = allRules
 	}
 	return r, check(r.Rules)
 }
 
-// Rules returns all rules.
-func Rules() []Rule {
-	return []Rule{Duplicates, Contradictions, Stale, Lessons, Insights, Profile, Block, Promotion}
-}
+// allRules are the rules in the order of a draft.
+var allRules = []Rule{Duplicates, Contradictions, Stale, Lessons, Insights, Profile, Block, Promotion}
 
 func check(rules []Rule) error {
 	for _, rule := range rules {
-		if !slices.Contains(Rules(), rule) {
-			return fmt.Errorf("reflection: rule %q: %w: use %q", rule, backends.ErrInvalid, Rules())
+		if !slices.Contains(allRules, rule) {
+			return fmt.Errorf("reflection: rule %q: %w: use %q", rule, backends.ErrInvalid, allRules)
 		}
 	}
 	return nil

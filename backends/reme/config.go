@@ -134,17 +134,14 @@ func (l Limits) withDefaults() (Limits, error) {
 // build makes the parts of a backend, from the bottom up.
 func (c *Config) build(ctx context.Context) (*Backend, error) {
 	b := &Backend{config: c}
-	rc := recall.Config{}
-	if c.Recall != nil {
-		rc = *c.Recall
-	}
+	rc := *cmp.Or(c.Recall, &recall.Config{})
 	rc.Records, rc.Embedder, rc.EmbeddingModel, rc.Clock, rc.Keys = c.Store, c.Embedder, c.EmbeddingModel, c.Clock, keeper.Keys
 	ranker, err := recall.New(ctx, &rc)
 	if err != nil {
 		return nil, err
 	}
 	b.keeper, err = keeper.New(&keeper.Config{
-		Name: "reme", Store: c.Store, Ranker: ranker, Embeds: c.Embedder != nil, Redact: c.Redact, Sharing: c.sharing(), Clock: c.Clock,
+		Name: "reme", Store: c.Store, Ranker: ranker, Redact: c.Redact, Sharing: c.sharing(), Clock: c.Clock,
 		Retention: c.Retention, CountUses: c.CountUses, OnError: c.OnError,
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ package reme
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,9 +85,7 @@ type DumpResponse struct {
 // line, with the members of ReMe's format. After an error w may hold a part of them.
 // [Backend.Export] writes all members of a memory.
 func (l *Library) Dump(ctx context.Context, r *DumpRequest, w io.Writer) (*DumpResponse, error) {
-	if r == nil {
-		r = &DumpRequest{}
-	}
+	r = cmp.Or(r, &DumpRequest{})
 	c, err := l.collection(ctx, r.Scope)
 	if err != nil {
 		return nil, err

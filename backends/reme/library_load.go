@@ -50,9 +50,7 @@ type LoadResponse struct {
 // ErrConflict: others changed memories that the load removes, again and again. ErrDimension: the
 // remaining memories have vectors of another model; [Backend.ReembedAll] makes them anew.
 func (l *Library) Load(ctx context.Context, r *LoadRequest, in io.Reader) (*LoadResponse, error) {
-	if r == nil {
-		r = &LoadRequest{}
-	}
+	r = cmp.Or(r, &LoadRequest{})
 	c, err := l.collection(ctx, r.Scope)
 	if err != nil {
 		return nil, err

@@ -103,8 +103,7 @@ func newPersonal(c PersonalConfig, l *learner.Learner) (*Personal, error) {
 	}
 	p := &Personal{config: c, language: l.Language, keep: l.Keeper}
 	p.engine = reconcile.New(&reconcile.Config{
-		Name: "reme", Keeper: l.Keeper, Model: l.Model, Limits: l.Limits,
-		Kind: backends.KindPersonal, Author: "model", Language: l.Language, Shown: c.MaxKnown, ShownTokens: l.Prompt / 4, Room: l.Prompt, Confirm: c.Confirm,
+		Learner: *l, Kind: backends.KindPersonal, Author: "model", Shown: c.MaxKnown, ShownTokens: l.Prompt / 4, Confirm: c.Confirm,
 		UsersOnly: true, ByTime: true, Location: c.Location, Dates: period.Dates, Complete: p.complete,
 	})
 	return p, nil

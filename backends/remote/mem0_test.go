@@ -93,7 +93,7 @@ func TestThePlatformStoresANoteAsSaid(t *testing.T) {
 	cfg := named(play(t, "mem0_platform.json", "note"), nil)
 	cfg.Platform = true
 	scope := func(context.Context) (backends.Scope, error) { return ann, nil }
-	tools := must(toolkit.New(t.Context(), &toolkit.Config{Backend: must(remote.NewMem0(cfg))(t), Scope: scope}))(t)
+	tools := must(toolkit.New(t.Context(), &toolkit.Config{Backend: must(remote.NewMem0(cfg))(t), ToolSetup: backends.ToolSetup{Scope: scope}}))(t)
 	says := testkit.Use(t, t.Context(), testkit.ByName(t, tools)["add_memory"], `{"thinking":"t","content":["Ann sails with Miso."]}`)
 	require.Contains(t, says, "Accepted", "it is stored in a moment")
 }

@@ -37,10 +37,7 @@ import (
 // repeat the call: it writes the missing rest. Import holds one line at a time, and some
 // megabytes beside the longest line.
 func Import(ctx context.Context, s Store, whose backends.Partition, r io.Reader, o *ImportOptions) (TransferCount, error) {
-	i := &importer{to: s, whose: whose}
-	if o != nil {
-		i.ImportOptions = *o
-	}
+	i := &importer{to: s, whose: whose, ImportOptions: *cmp.Or(o, &ImportOptions{})}
 	err := i.all(ctx, r)
 	return i.done, err
 }
@@ -65,10 +62,7 @@ type ImportOptions struct {
 
 // Admitting returns o with admit before o.Memory. o may be nil.
 func (o *ImportOptions) Admitting(admit func(context.Context, backends.Partition, *Mutation, *Embedding) error) *ImportOptions {
-	out := ImportOptions{}
-	if o != nil {
-		out = *o
-	}
+	out := *cmp.Or(o, &ImportOptions{})
 	then := out.Memory
 	out.Memory = func(ctx context.Context, p backends.Partition, m *Mutation, space *Embedding) error {
 		err := admit(ctx, p, m, space)

@@ -266,7 +266,7 @@ func TestOnlyTurnsThatSpoilARangeAreGivenUp(t *testing.T) {
 		}
 		calls := 0
 		start := func(e *env) {
-			e.cfg.MaxAttempts, e.cfg.MaxTurns = 2, 6
+			*e.cfg.Attempts(), e.cfg.MaxTurns = 2, 6
 			if e.back.workspace = workspace; len(bad) > 0 {
 				e.back.err, e.back.bad = fails, bad
 			}
@@ -333,7 +333,7 @@ func TestWhateverHappensEachMessageIsLearntOnceAndInOrder(t *testing.T) {
 		}
 		for i := range procs {
 			procs[i] = openEnv(t, pen.db, pen.clock, func(e *env) {
-				e.cfg.MaxTurns, e.cfg.MaxTokens, e.cfg.MaxAttempts, e.back.workspace = 4, 40, 2, workspace
+				e.cfg.MaxTurns, e.cfg.MaxTokens, *e.cfg.Attempts(), e.back.workspace = 4, 40, 2, workspace
 				e.back.before = func(_ context.Context, r *backends.AddRequest) error {
 					for _, m := range r.Messages {
 						require.Equal(t, "of "+r.Scope.AgentID, m.Turn[:len("of ")+len(r.Scope.AgentID)])

@@ -40,7 +40,7 @@
 // (404). [Memory.Health] shows it.
 //
 // A range refused for its content (backends.ErrInvalid: 400, 413, 422) is divided at once, and a
-// range with senseless answers of the model (backends.ErrModel) after Config.MaxAttempts. A part
+// range with senseless answers of the model (backends.ErrModel) after five attempts. A part
 // that fails is divided again, until the turn at fault is alone. It joins the session's
 // failures, and the other turns are learnt. Package mem0, and package reme about people, keep
 // ranges whole in the second case: after two senseless answers they keep the words, and report

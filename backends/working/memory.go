@@ -217,11 +217,6 @@ type Config struct {
 	// model for one batch. Defaults to 30 minutes.
 	Timeout time.Duration
 
-	// MaxAttempts is how often a range of the log is tried before it is divided to find the turn
-	// that spoils it. Defaults to 5. Attempts that end in an outage do not count:
-	// backends.ErrUnavailable, ErrDimension, ErrConflict and time-outs have other causes than
-	// the messages, and are retried for as long as it takes.
-	MaxAttempts int
 	// Backoff is the longest pause after the first failure. It doubles with each further
 	// failure, or is as long as the outage has lasted, up to 300 times Backoff. Each pause is
 	// random, between half of that and all of it. Defaults to 1 second, and so to at most 5
@@ -260,6 +255,11 @@ type Config struct {
 	Clock backends.Clock    // Optional. Defaults to backends.SystemClock.
 	IDs   backends.IDSource // Optional. Defaults to backends.NewID.
 
+	// maxAttempts is how often a range of the log is tried before it is divided to find the turn
+	// that spoils it: 5 times. Attempts that end in an outage do not count:
+	// backends.ErrUnavailable, ErrDimension, ErrConflict and time-outs have other causes than
+	// the messages, and are retried for as long as it takes.
+	maxAttempts int
 	// grace is how long an Add whose context ended may still answer, so that its stored memories are
 	// known. Defaults to 2 seconds: an Add that heeds its context needs far less.
 	grace time.Duration
@@ -273,12 +273,13 @@ func (c *Config) withDefaults() (Config, error) {
 	d := *c
 	config.Default(&d.Sweep, 30*time.Second)
 	config.Default(&d.Redact, redact.Text)
+	config.Default(&d.maxAttempts, 5)
 	config.Default(&d.grace, 2*time.Second)
 	config.Default(&d.Budget.Location, time.UTC)
 	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
-		orDefault("MaxAttempts", &d.MaxAttempts, 5), orDefault("Workers", &d.Workers, 2), orDefault("Queue", &d.Queue, 2048),
+		orDefault("Workers", &d.Workers, 2), orDefault("Queue", &d.Queue, 2048),
 		orDefault("Idle", &d.Idle, time.Second), orDefault("OpenTurn", &d.OpenTurn, 2*time.Minute),
 		orDefault("Lease", &d.Lease, 30*time.Second), orDefault("Timeout", &d.Timeout, 30*time.Minute),
 		orDefault("Backoff", &d.Backoff, time.Second), orDefault("TTL", &d.TTL, 0),

@@ -84,7 +84,7 @@ func (r *run) failed(ctx context.Context, b *batch, err error) error {
 	}
 	retry.Attempts++
 	retry.After = now.Add(r.m.pause(retry.Attempts))
-	if hopeless(err) || retry.Attempts >= r.m.cfg.MaxAttempts {
+	if hopeless(err) || retry.Attempts >= r.m.cfg.maxAttempts {
 		return r.divide(ctx, b, retry, err)
 	}
 	return r.later(ctx, retry, err)

@@ -25,7 +25,7 @@ var errLostAnswer = fmt.Errorf("reset by peer: %w", backends.ErrUnavailable)
 func TestPausesDoubleAndAreKeptInTheSession(t *testing.T) {
 	fail := func(e *env) {
 		e.back.err = fmt.Errorf("garbage: %w", backends.ErrModel)
-		e.cfg.Idle, e.cfg.MaxAttempts, e.cfg.Backoff = 1, 20, time.Second
+		e.cfg.Idle, *e.cfg.Attempts(), e.cfg.Backoff = 1, 20, time.Second
 	}
 	e := newEnv(t)
 	e.append(said("a", ann))
@@ -101,7 +101,7 @@ func TestAfterTheLastAttemptLaterTurnsAreLearnt(t *testing.T) {
 		e.append(part(id, 0, true, "x"))
 	}
 	e = e.restart(func(e *env) {
-		e.cfg.MaxAttempts, e.cfg.MaxTurns = 3, 1
+		*e.cfg.Attempts(), e.cfg.MaxTurns = 3, 1
 		e.back.err, e.back.bad = fmt.Errorf("garbage: %w", backends.ErrModel), []string{"bad"}
 	})
 	for range 3 {
@@ -133,7 +133,7 @@ func TestAfterTheLastAttemptLaterTurnsAreLearnt(t *testing.T) {
 // Health shows it in all processes, and it is learnt when the service is back.
 func TestAnOutageOfAnHourParksNothing(t *testing.T) {
 	for _, cause := range []error{errLostAnswer, fault.Of(errors.New("401")), backends.ErrDimension, backends.ErrConflict, context.DeadlineExceeded} {
-		e := eight(t, func(e *env) { e.back.err, e.cfg.MaxAttempts, e.cfg.Idle = cause, 2, 1 })
+		e := eight(t, func(e *env) { e.back.err, *e.cfg.Attempts(), e.cfg.Idle = cause, 2, 1 })
 		e.clock.Advance(time.Minute)
 		start := e.clock.Now()
 		for range 120 {
@@ -166,7 +166,7 @@ func TestAnOutageOfAnHourParksNothing(t *testing.T) {
 // nothing is parked or lost. Content that is refused is, with the reason.
 func TestADayOfRefusedFormsParksNothing(t *testing.T) {
 	e := eight(t, func(e *env) {
-		e.back.err, e.cfg.MaxAttempts, e.cfg.Idle = fault.Of(errors.New("status code: 400, message: tool_choice is not supported")), 2, 1
+		e.back.err, *e.cfg.Attempts(), e.cfg.Idle = fault.Of(errors.New("status code: 400, message: tool_choice is not supported")), 2, 1
 	})
 	for range 24 * 12 {
 		e.clock.Advance(5 * time.Minute)
@@ -436,7 +436,7 @@ func (e *env) learntOnce() int {
 func TestARangeIsDividedUntilTheTurnThatSpoilsItIsAlone(t *testing.T) {
 	for _, workspace := range []string{"", "team"} {
 		e := eight(t, func(e *env) {
-			e.cfg.MaxAttempts = 3
+			*e.cfg.Attempts() = 3
 			e.back.workspace, e.back.err, e.back.bad = workspace, backends.ErrModel, []string{"t5"}
 		})
 		for attempts := 1; e.session(ann).Pending(); attempts++ {
@@ -498,7 +498,7 @@ func TestWhatMayHaveBeenLearntIsNotDivided(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := eight(t, func(e *env) { e.cfg.MaxAttempts, e.back.workspace = 2, "team" })
+			e := eight(t, func(e *env) { *e.cfg.Attempts(), e.back.workspace = 2, "team" })
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			first(e, cancel)
@@ -519,7 +519,7 @@ func TestWhatMayHaveBeenLearntIsNotDivided(t *testing.T) {
 
 func TestEarlyCallsUseUpNoAttempts(t *testing.T) {
 	e := eight(t, func(e *env) {
-		e.cfg.MaxAttempts = 2
+		*e.cfg.Attempts() = 2
 		e.back.err, e.back.bad = backends.ErrModel, []string{"t5"}
 	})
 	for range 4 {
@@ -540,7 +540,7 @@ func TestEarlyCallsUseUpNoAttempts(t *testing.T) {
 
 func TestNewTurnsDoNotJoinADividedRange(t *testing.T) {
 	e := eight(t, func(e *env) {
-		e.cfg.MaxAttempts = 1
+		*e.cfg.Attempts() = 1
 		e.back.err, e.back.bad = backends.ErrModel, []string{"t8"}
 	})
 	_, err := e.mem.Consolidate(t.Context(), ann)

@@ -57,9 +57,7 @@ func (k *Kit) Init() error {
 	if k.fixed = &english; k.Language == backends.Chinese {
 		k.fixed = &chinese
 	}
-	if k.Timeout == 0 {
-		k.Timeout = 10 * time.Second
-	}
+	k.Timeout = cmp.Or(k.Timeout, 10*time.Second)
 	if k.Private == nil {
 		k.Private = backends.IsIncognito
 	}

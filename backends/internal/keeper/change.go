@@ -315,11 +315,11 @@ func lacking(b *store.Batch) []*store.Record {
 }
 
 // Embed fills in the vectors of the records and returns their space, for the Embedding of
-// the batch. It returns nil if Config.Embeds is false, or without records. usage counts
+// the batch. It returns nil without an embedder, or without records. usage counts
 // the texts, and may be nil. Errors come from [recall.Ranker.Embed]; they leave all
 // records unchanged.
 func (k *Keeper) Embed(ctx context.Context, records []*store.Record, usage *backends.Usage) (*store.Embedding, error) {
-	if !k.config.Embeds || len(records) == 0 {
+	if !k.Embeds() || len(records) == 0 {
 		return nil, nil
 	}
 	texts := make([]string, len(records))

@@ -59,7 +59,7 @@ func spoken(role string) string {
 
 // holdsVector reports whether a vector is one of the configured embedder.
 func (k *Keeper) holdsVector(v []byte, space *store.Embedding) bool {
-	if space == nil || !k.config.Embeds || space.Model != k.config.Ranker.EmbeddingModel() {
+	if space == nil || !k.Embeds() || space.Model != k.config.Ranker.EmbeddingModel() {
 		return false
 	}
 	_, err := recall.Decoder(*space)(v)

@@ -58,10 +58,9 @@ type Config struct {
 	Name string
 	// Store has the memories. Required. It stays the caller's to close.
 	Store store.Store
-	// Ranker finds them. Required. It reads the same store, and is closed with the keeper.
+	// Ranker finds them. Required. It reads the same store, and is closed with the keeper. Where it
+	// has an embedder, written memories get vectors.
 	Ranker *recall.Ranker
-	// Embeds says that the ranker has an embedder: written memories get vectors.
-	Embeds bool
 	// Redact is applied to every text that Update and Load store, metadata included. The
 	// caller of Commit redacts its texts, before ids are made of them. Optional. It must
 	// be safe for concurrent use. Defaults to redact.Text.
@@ -129,7 +128,7 @@ func (k *Keeper) Store() store.Store { return k.config.Store }
 func (k *Keeper) Ranker() *recall.Ranker { return k.config.Ranker }
 
 // Embeds reports whether memories have vectors.
-func (k *Keeper) Embeds() bool { return k.config.Embeds }
+func (k *Keeper) Embeds() bool { return k.config.Ranker.EmbeddingModel() != "" }
 
 // Now returns the time of the configured clock.
 func (k *Keeper) Now() time.Time { return k.config.Clock() }
@@ -209,6 +208,9 @@ func (k *Keeper) Stamps(n int) time.Time {
 	k.stamp = t.Add(time.Duration(max(n, 1)-1) * time.Microsecond)
 	return t
 }
+
+// Name returns Config.Name.
+func (k *Keeper) Name() string { return k.config.Name }
 
 // errorf is fmt.Errorf with the backend's name before it.
 func (k *Keeper) errorf(format string, args ...any) error {

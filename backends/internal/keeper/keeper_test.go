@@ -52,7 +52,7 @@ func open(t testing.TB, change ...func(*keeper.Config, *recall.Config)) *world {
 	if c.Store == nil {
 		c.Store = testkit.SQLite(t, func(s *sqlitestore.Config) { s.Clock = fixed })
 	}
-	rc.Records, c.Embeds = c.Store, rc.Embedder != nil
+	rc.Records = c.Store
 	ranker, err := recall.New(ctx, rc)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ranker.Close() })

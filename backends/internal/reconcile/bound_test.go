@@ -81,7 +81,7 @@ func TestOneMessageEndsThreeStatements(t *testing.T) {
 			w := open(t, testkit.SQLite(t), func(cfg *reconcile.Config) {
 				cfg.ByTime = byTime
 				if c.room > 0 {
-					cfg.Room = c.room
+					cfg.Prompt = c.room
 				}
 			})
 			p := w.person(t, "ann", houses()...)

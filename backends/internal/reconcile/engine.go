@@ -40,6 +40,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/internal/config"
@@ -50,21 +51,17 @@ import (
 
 // Config configures the learning of an [Engine].
 type Config struct {
-	Name     string            // Required. The backend's: errors and idempotency keys begin with it.
-	Keeper   *keeper.Keeper    // Required. Its ranker has at least the keys of [keeper.Keys].
-	Model    *ask.Model        // Optional. Without one the engine cannot ask.
-	Limits   ask.Limits        // Optional. Of one call.
-	Kind     backends.Kind     // Required. The kind of a model's statements.
-	Author   string            // Required. The Origin.Author of a model's statements.
-	Language backends.Language // Optional. Of the prompts.
+	// Learner is what the engine learns with. Its Keeper is required, and has at least the keys of
+	// [keeper.Keys]. Its Prompt is how many tokens of messages one question has room for, by
+	// text.Tokens. More messages are divided between several questions, long messages between their
+	// sentences. Earlier messages take a quarter of it at most. Prompt defaults to 12,000.
+	learner.Learner
+	Kind   backends.Kind // Required. The kind of a model's statements.
+	Author string        // Required. The Origin.Author of a model's statements.
 
 	// Shown is how many known statements the model is shown, and ShownTokens how many tokens of
 	// them, by text.Tokens. Optional. Both default to any number.
 	Shown, ShownTokens int
-	// Room is how many tokens of messages one question has room for, by text.Tokens. More
-	// messages are divided between several questions, long messages between their sentences.
-	// Earlier messages take a quarter of it at most. Optional. Defaults to 12,000.
-	Room int
 	// Questions is how many questions one request may take. The messages behind them are
 	// skipped, and reported so. Optional. Defaults to any number, within Limits.
 	Questions int
@@ -101,7 +98,7 @@ type Engine struct {
 func New(c *Config) *Engine {
 	e := &Engine{Config: *c}
 	config.Default(&e.Location, time.UTC)
-	config.Default(&e.Room, 12_000)
+	config.Default(&e.Prompt, 12_000)
 	config.Default(&e.Shown, math.MaxInt)
 	config.Default(&e.ShownTokens, math.MaxInt)
 	config.Default(&e.Complete, func(m *backends.Memory, op *Operation) error { m.Valid = op.Since; return nil })
@@ -110,7 +107,7 @@ func New(c *Config) *Engine {
 
 // errorf is fmt.Errorf with the backend's name before it.
 func (e *Engine) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", e.Name, fmt.Errorf(format, args...))
+	return fmt.Errorf("%s: %w", e.Keeper.Name(), fmt.Errorf(format, args...))
 }
 
 // Request is a backend's request to learn.
@@ -171,7 +168,7 @@ type Utterance struct {
 func (e *Engine) Begin(ctx context.Context, r Request) (*Call, error) {
 	c := &Call{Request: r, Now: e.Keeper.Now(), Run: e.Model.Begin(e.Limits), engine: e, release: func() {}}
 	if r.IdempotencyKey != "" {
-		c.key = e.Name + "/" + r.IdempotencyKey
+		c.key = e.Keeper.Name() + "/" + r.IdempotencyKey
 	}
 	if !r.Expires.IsZero() && !r.Expires.After(c.Now) {
 		return nil, e.errorf("%w: Expires %s is over already", backends.ErrInvalid, r.Expires.Format(time.RFC3339))

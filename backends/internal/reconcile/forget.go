@@ -106,7 +106,7 @@ func (c *Call) saidBefore(ctx context.Context, targets int) (said []*node, mater
 	var lines []memoryLine
 	for i, m := range inTurn(func(*backends.Memory) bool { return true }, [][]*backends.Memory{best}, last[max(0, len(last)-lastShown):]) {
 		said = append(said, &node{known: m})
-		lines = append(lines, memoryLine{Index: targets + i, SaidBy: m.Origin.Role, Said: c.shownTime(m.Observed), Text: text.Middle(m.Text, min(memoryRunes, c.engine.Room/4))})
+		lines = append(lines, memoryLine{Index: targets + i, SaidBy: m.Origin.Role, Said: c.shownTime(m.Observed), Text: text.Middle(m.Text, min(memoryRunes, c.engine.Prompt/4))})
 	}
 	return said, ask.Section("said_before", lines) + howToForget[c.Language], nil
 }

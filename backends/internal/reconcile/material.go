@@ -67,10 +67,10 @@ func (c *Call) passages() []*passage {
 	var out []*passage
 	for _, u := range c.said {
 		if !u.learn {
-			out = append(out, &passage{Utterance: u, text: text.Middle(u.Text, min(asideRunes, c.engine.Room/4))})
+			out = append(out, &passage{Utterance: u, text: text.Middle(u.Text, min(asideRunes, c.engine.Prompt/4))})
 			continue
 		}
-		parts := text.Divide(u.Text, c.engine.Room/2, text.Tokens)
+		parts := text.Divide(u.Text, c.engine.Prompt/2, text.Tokens)
 		for i, s := range parts {
 			p := &passage{Utterance: u, text: s}
 			if len(parts) > 1 {
@@ -116,7 +116,7 @@ func (c *Call) stretches() []stretch {
 
 // fill returns the end of the question that begins with the passage at from.
 func (c *Call) fill(all []*passage, from int) int {
-	room, numbered, most := c.engine.Room, 0, maxNumbered
+	room, numbered, most := c.engine.Prompt, 0, maxNumbered
 	if c.engine.Model.Small() {
 		most = smallNumbered
 	}
@@ -136,7 +136,7 @@ func (c *Call) fill(all []*passage, from int) int {
 // answers name by their place.
 func (c *Call) conversation(s *stretch) (material string, numbered []*Utterance) {
 	var earlier []Line
-	room := c.engine.Room / 4
+	room := c.engine.Prompt / 4
 	for _, p := range slices.Backward(s.earlier) {
 		said := text.Middle(p.text, earlierRunes)
 		if room -= text.Tokens(said) + lineTokens; room < 0 {

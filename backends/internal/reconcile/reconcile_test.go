@@ -22,6 +22,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/internal/keeper"
+	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
@@ -63,7 +64,7 @@ func open(t testing.TB, st store.Store, change ...func(*reconcile.Config)) *worl
 	t.Cleanup(func() { _ = ranker.Close() })
 	k, err := keeper.New(&keeper.Config{Name: "test", Store: st, Ranker: ranker, Clock: func() time.Time { return start }})
 	require.NoError(t, err)
-	c := &reconcile.Config{Name: "test", Keeper: k, Kind: backends.KindPersonal, Author: "model", Shown: 50, Room: 2000, UsersOnly: true, ByTime: true}
+	c := &reconcile.Config{Learner: learner.Learner{Keeper: k, Prompt: 2000}, Kind: backends.KindPersonal, Author: "model", Shown: 50, UsersOnly: true, ByTime: true}
 	for _, f := range change {
 		f(c)
 	}
@@ -377,7 +378,7 @@ func TestEveryPassageIsAskedAboutOnceAndWhole(t *testing.T) {
 	st := testkit.SQLite(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		room := rapid.IntRange(64, 2000).Draw(rt, "room")
-		w := open(t, st, func(c *reconcile.Config) { c.Room = room })
+		w := open(t, st, func(c *reconcile.Config) { c.Prompt = room })
 		var messages []backends.Message
 		want := ""
 		for i := range rapid.IntRange(0, 80).Draw(rt, "messages") {
@@ -414,7 +415,7 @@ func TestEveryPassageIsAskedAboutOnceAndWhole(t *testing.T) {
 }
 
 func TestStatementsOfOneQuestionAreKnownToTheNext(t *testing.T) {
-	w := open(t, testkit.SQLite(t), func(c *reconcile.Config) { c.Room = 100 })
+	w := open(t, testkit.SQLite(t), func(c *reconcile.Config) { c.Prompt = 100 })
 	messages := []backends.Message{said(0, "I live in Beijing")}
 	for i := range 30 {
 		messages = append(messages, said(1+i, fmt.Sprintf("I like thing%02d, and so on and so on and so on", i)))

@@ -147,7 +147,7 @@ func TestASearchByAServer(t *testing.T) {
 	db, err := sqlitestore.Open(t.Context(), ":memory:", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	ranking := &recall.Config{Rewriter: chat, Reranker: chat, RewriteTimeout: time.Minute, RerankTimeout: time.Minute}
+	ranking := &recall.Config{Rewriter: chat, Reranker: chat, ModelTimeout: time.Minute}
 	facts, err := mem0.New(t.Context(), &mem0.Config{Store: db, Recall: ranking})
 	require.NoError(t, err)
 	experience, err := reme.New(t.Context(), &reme.Config{Store: db, Recall: ranking})

@@ -284,9 +284,6 @@ func (m *Memory) similarity(ctx context.Context, run *ask.Run, texts []string) (
 		return func(a, b string) float64 { return dice(words[a], words[b]) }, nil
 	}
 	encoded, space, err := m.keeper.Ranker().Embed(ctx, texts)
-	if err == nil && space == nil {
-		err = fmt.Errorf("%w: the keeper embeds, and its ranker has no embedder", backends.ErrInvalid)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("task: comparing texts: %w", err)
 	}

@@ -225,7 +225,7 @@ func open(t testing.TB, change ...func(*setup)) *world {
 	ranker, err := recall.New(ctx, &recall.Config{Records: s.store, Clock: s.clock, Keys: keeper.Keys, Embedder: s.embedder, EmbeddingModel: map[bool]string{true: "test"}[s.embedder != nil]})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ranker.Close() })
-	k, err := keeper.New(&keeper.Config{Name: "test", Store: s.store, Ranker: ranker, Embeds: s.embedder != nil, Redact: s.redact, Clock: s.clock})
+	k, err := keeper.New(&keeper.Config{Name: "test", Store: s.store, Ranker: ranker, Redact: s.redact, Clock: s.clock})
 	require.NoError(t, err)
 	var m *ask.Model
 	if s.model != nil {

@@ -78,7 +78,7 @@ func newRig(t testing.TB, m model.BaseChatModel, options ...func(*rig, *Config))
 	ranker, err := recall.New(ctx, rc)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ranker.Close() })
-	kc := &keeper.Config{Name: "test", Store: r.store, Ranker: ranker, Embeds: r.embedder != nil, Clock: r.clock.Now, Redact: r.redactor}
+	kc := &keeper.Config{Name: "test", Store: r.store, Ranker: ranker, Clock: r.clock.Now, Redact: r.redactor}
 	k, err := keeper.New(kc)
 	require.NoError(t, err)
 	var asked *ask.Model

@@ -336,7 +336,7 @@ func TestClusterWritesWaitForReplicas(t *testing.T) {
 	onClusters(t, func(t *testing.T, c *testredis.Cluster) {
 		replicas := c.AddReplicas(t)
 		a := newStore(t, c.Client(t), &redisstore.Config{Replicas: 1})
-		b := newStore(t, c.Client(t), &redisstore.Config{Replicas: 1, ReplicaTimeout: 50 * time.Millisecond, Retry: -1})
+		b := newStore(t, c.Client(t), redisstore.Within(50*time.Millisecond, &redisstore.Config{Replicas: 1, Retry: -1}))
 		traffic := startTraffic(t, user("waits"), a)
 		slot, from := nodeOf(t, c, keyOf(traffic.p, "meta"))
 		moveSlot(t, c, slot, c.Servers[from], c.Servers[(from+1)%3], nil)

@@ -492,7 +492,7 @@ func TestWhatAFailoverLoses(t *testing.T) {
 func TestNothingConfirmedIsLostInAFailover(t *testing.T) {
 	p := newPair(t)
 	startReplica(t, testredis.Need(t), p.replica) // confirms, once the replica is the master
-	cfg := &redisstore.Config{Replicas: 1, ReplicaTimeout: 200 * time.Millisecond, Retry: 50 * time.Millisecond}
+	cfg := redisstore.Within(200*time.Millisecond, &redisstore.Config{Replicas: 1, Retry: 50 * time.Millisecond})
 	traffic := startTraffic(t, ann, p.store(cfg), p.store(cfg))
 	for range testkit.Several(3, 30) {
 		traffic.advance()
@@ -514,7 +514,7 @@ func TestARepeatWaitsForWhatWasWrittenBefore(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			master := f.Start(t)
 			replica := startReplica(t, f, master)
-			cfg := &redisstore.Config{Replicas: 1, ReplicaTimeout: 200 * time.Millisecond, Retry: -1}
+			cfg := redisstore.Within(200*time.Millisecond, &redisstore.Config{Replicas: 1, Retry: -1})
 			s := newStore(t, master.Client(t), cfg)
 			awaitReplica(t, master)
 			_, err := s.Append(t.Context(), ann, "s", messages("1"))

@@ -3,7 +3,17 @@
 
 package redisstore
 
-import "github.com/einomem/einomem/backends"
+import (
+	"time"
+
+	"github.com/einomem/einomem/backends"
+)
+
+// Within gives replicas another time to confirm a write.
+func Within(d time.Duration, c *Config) *Config {
+	c.confirmWithin = d
+	return c
+}
 
 // KeysOf returns the keys of a partition, those of one session in it, and those of the
 // registry that have entries of it.

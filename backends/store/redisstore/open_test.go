@@ -180,21 +180,20 @@ func TestConfigIsChecked(t *testing.T) {
 		cfg  *redisstore.Config
 		says string // empty: legal
 	}{
-		"none":                  {nil, ""},
-		"zero":                  {&redisstore.Config{}, ""},
-		"no retries":            {&redisstore.Config{Retry: -1}, ""},
-		"every legal byte":      {&redisstore.Config{Prefix: "aZ09_.-"}, ""},
-		"the longest prefix":    {&redisstore.Config{Prefix: strings.Repeat("x", 64)}, ""},
-		"too long a prefix":     {&redisstore.Config{Prefix: strings.Repeat("x", 65)}, "up to 64 letters"},
-		"a brace":               {&redisstore.Config{Prefix: "a{b"}, `prefix "a{b"`},
-		"a colon":               {&redisstore.Config{Prefix: "a:b"}, "prefix"},
-		"a space":               {&redisstore.Config{Prefix: " "}, "prefix"},
-		"a line's end":          {&redisstore.Config{Prefix: "em\n"}, "prefix"},
-		"other letters":         {&redisstore.Config{Prefix: "ключ"}, "prefix"},
-		"a pattern":             {&redisstore.Config{Prefix: "*"}, "prefix"},
-		"replicas below zero":   {&redisstore.Config{Replicas: -1}, "not below zero"},
-		"a timeout below zero":  {&redisstore.Config{Replicas: 1, ReplicaTimeout: -1}, "not below zero"},
-		"replicas, and no time": {&redisstore.Config{Replicas: 1}, ""},
+		"none":                {nil, ""},
+		"zero":                {&redisstore.Config{}, ""},
+		"no retries":          {&redisstore.Config{Retry: -1}, ""},
+		"every legal byte":    {&redisstore.Config{Prefix: "aZ09_.-"}, ""},
+		"the longest prefix":  {&redisstore.Config{Prefix: strings.Repeat("x", 64)}, ""},
+		"too long a prefix":   {&redisstore.Config{Prefix: strings.Repeat("x", 65)}, "up to 64 letters"},
+		"a brace":             {&redisstore.Config{Prefix: "a{b"}, `prefix "a{b"`},
+		"a colon":             {&redisstore.Config{Prefix: "a:b"}, "prefix"},
+		"a space":             {&redisstore.Config{Prefix: " "}, "prefix"},
+		"a line's end":        {&redisstore.Config{Prefix: "em\n"}, "prefix"},
+		"other letters":       {&redisstore.Config{Prefix: "ключ"}, "prefix"},
+		"a pattern":           {&redisstore.Config{Prefix: "*"}, "prefix"},
+		"replicas below zero": {&redisstore.Config{Replicas: -1}, "not below zero"},
+		"a replica":           {&redisstore.Config{Replicas: 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := redisstore.New(t.Context(), client, c.cfg)

@@ -77,7 +77,7 @@ func (s *Store) confirmed(ctx context.Context, key string, send func(redis.Pipel
 	pipe := node.Pipeline()
 	mark := pipe.Set(ctx, markKey(key), "", time.Millisecond)
 	sent := send(pipe)
-	waited := pipe.Do(ctx, "WAIT", s.config.Replicas, s.config.ReplicaTimeout.Milliseconds())
+	waited := pipe.Do(ctx, "WAIT", s.config.Replicas, s.config.confirmWithin.Milliseconds())
 	_, _ = pipe.Exec(ctx) // each command has its own error
 	for _, cmd := range []redis.Cmder{sent, mark, waited} {
 		if err := cmd.Err(); err != nil {
@@ -87,7 +87,7 @@ func (s *Store) confirmed(ctx context.Context, key string, send func(redis.Pipel
 	n, err := waited.Int()
 	if err == nil && n < s.config.Replicas {
 		return fmt.Errorf("%w: written, but %d of %d replicas confirmed it within %s: a failover may lose it: repeat the call",
-			backends.ErrUnavailable, n, s.config.Replicas, s.config.ReplicaTimeout)
+			backends.ErrUnavailable, n, s.config.Replicas, s.config.confirmWithin)
 	}
 	return err
 }

@@ -38,35 +38,32 @@ type Config struct {
 	// ends it earlier. Optional. Defaults to 2 seconds; a negative value turns it off.
 	Retry time.Duration
 
-	// Replicas is how many replicas must confirm a write before it returns, and
-	// ReplicaTimeout how long they may take. A write with too few confirmations is
-	// ErrUnavailable although the master has it; repeating it is harmless, and waits
-	// again. The time must be shorter than the client's ReadTimeout (3 seconds).
-	// Optional. Defaults to 0 replicas and one second.
-	Replicas       int
-	ReplicaTimeout time.Duration
+	// Replicas is how many replicas must confirm a write within a second before it returns. A
+	// write with too few confirmations is ErrUnavailable although the master has it; repeating it
+	// is harmless, and waits again. Optional. Defaults to 0.
+	Replicas int
 
 	// Logger gets warnings about the server. Optional. Defaults to slog.Default.
 	Logger *slog.Logger
+
+	// confirmWithin is how long replicas may take. It is shorter than the ReadTimeout of go-redis'
+	// clients, 3 seconds.
+	confirmWithin time.Duration
 }
 
 const (
-	defaultPrefix         = "em"
-	defaultRetry          = 2 * time.Second
-	defaultReplicaTimeout = time.Second
+	defaultPrefix = "em"
+	defaultRetry  = 2 * time.Second
 )
 
 var legalPrefix = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // withDefaults returns a checked copy with its defaults filled in.
 func (c *Config) withDefaults() (Config, error) {
-	var out Config
-	if c != nil {
-		out = *c
-	}
+	out := *cmp.Or(c, &Config{})
 	out.Prefix = cmp.Or(out.Prefix, defaultPrefix)
 	out.Retry = cmp.Or(out.Retry, defaultRetry)
-	out.ReplicaTimeout = cmp.Or(out.ReplicaTimeout, defaultReplicaTimeout)
+	out.confirmWithin = cmp.Or(out.confirmWithin, time.Second)
 	out.Logger = cmp.Or(out.Logger, slog.Default())
 	if out.Clock == nil {
 		out.Clock = backends.SystemClock
@@ -75,9 +72,8 @@ func (c *Config) withDefaults() (Config, error) {
 	case !legalPrefix.MatchString(out.Prefix):
 		return out, fmt.Errorf("redisstore: prefix %q: %w: up to 64 letters, digits, dots, dashes and underscores",
 			out.Prefix, backends.ErrInvalid)
-	case out.Replicas < 0 || out.ReplicaTimeout < 0:
-		return out, fmt.Errorf("redisstore: %d replicas within %s: %w: not below zero",
-			out.Replicas, out.ReplicaTimeout, backends.ErrInvalid)
+	case out.Replicas < 0:
+		return out, fmt.Errorf("redisstore: %d replicas: %w: not below zero", out.Replicas, backends.ErrInvalid)
 	}
 	return out, nil
 }

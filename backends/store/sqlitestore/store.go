@@ -43,10 +43,7 @@ type Config struct {
 
 // withDefaults returns a copy with its defaults filled in.
 func (c *Config) withDefaults() Config {
-	var out Config
-	if c != nil {
-		out = *c
-	}
+	out := *cmp.Or(c, &Config{})
 	if out.Clock == nil {
 		out.Clock = backends.SystemClock
 	}

@@ -82,8 +82,10 @@ func (s *Server) memoryTools() error {
 		backend = managed{backend, manager}
 	}
 	kit, err := toolkit.New(context.Background(), &toolkit.Config{
-		Backend: backend, Update: manages, OnError: s.cfg.OnError,
-		Scope: func(ctx context.Context) (backends.Scope, error) { return callOf(ctx).Scope, nil },
+		Backend: backend, Update: manages,
+		ToolSetup: backends.ToolSetup{
+			Scope: func(ctx context.Context) (backends.Scope, error) { return callOf(ctx).Scope, nil }, OnError: s.cfg.OnError,
+		},
 		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 			c := callOf(ctx)
 			resp, err := c.Search(ctx, r)

@@ -71,7 +71,7 @@ func TestGroupsOfTools(t *testing.T) {
 // A host and an agent of a program's own read the same of a tool, and get the same of it.
 func TestOneContractWithTheToolsOfAgents(t *testing.T) {
 	backend := &testkit.Backend{}
-	own, err := toolkit.New(t.Context(), &toolkit.Config{Backend: backend, Scope: func(context.Context) (backends.Scope, error) { return ann, nil }})
+	own, err := toolkit.New(t.Context(), &toolkit.Config{Backend: backend, ToolSetup: backends.ToolSetup{Scope: func(context.Context) (backends.Scope, error) { return ann, nil }}})
 	require.NoError(t, err)
 	tools := listed(t)
 	for _, a := range own {
