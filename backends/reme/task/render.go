@@ -60,6 +60,16 @@ func (s *step) body() string {
 // indent puts two spaces in front of every line.
 func indent(s string) string { return "  " + text.Indent(text.Clean(s), "  ") + "\n" }
 
+// maxExperienceShown is how many characters of each text of an experience a model sees.
+const maxExperienceShown = 3000
+
+// shown shows an experience to a model, under a heading. It redacts the whole before it shortens,
+// so that no half of a secret is left.
+func (m *Memory) shown(heading, when, content string) string {
+	short := func(s string) string { return indent(text.Middle(m.redact(s), maxExperienceShown)) }
+	return heading + "\nwhen_to_use:\n" + short(when) + "experience:\n" + short(content)
+}
+
 // same reports whether two steps are shown alike.
 func (s *step) same(other *step) bool {
 	return s.heading() == other.heading() && s.body() == other.body()

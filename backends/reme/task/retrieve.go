@@ -172,18 +172,8 @@ func (p *prompts) one(n int, when, content string) string {
 	return fmt.Sprintf("%s %d\n  %s%s\n  %s%s", p.Memory, n, p.WhenToUse, text.Indent(when, "  "), p.Content, text.Indent(content, "  "))
 }
 
-// How many characters of a text a model sees.
-const (
-	maxExperienceShown = 3000
-	maxQueryShown      = 4000
-)
-
-// shown shows an experience to a model, under a heading. It redacts the whole before it shortens,
-// so that no half of a secret is left.
-func (m *Memory) shown(heading, when, content string) string {
-	short := func(s string) string { return indent(text.Middle(m.redact(s), maxExperienceShown)) }
-	return heading + "\nwhen_to_use:\n" + short(when) + "experience:\n" + short(content)
-}
+// maxQueryShown is how many characters of a query a model sees.
+const maxQueryShown = 4000
 
 // shownHits are hits as one prompt shows them, numbered from 0, each within an even share
 // of its tokens.
