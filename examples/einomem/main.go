@@ -119,6 +119,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/redact"
+	"github.com/einomem/einomem/internal/build"
 )
 
 func main() {
@@ -318,7 +319,7 @@ func built() (b struct {
 	Go      string `json:"go"`
 }) {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		b.Version, b.Go = info.Main.Version, info.GoVersion
+		b.Version, b.Go = build.Version(), info.GoVersion
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				b.Commit = s.Value

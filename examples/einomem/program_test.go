@@ -24,6 +24,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/build"
 )
 
 // program is the program in a process of its own, on one store.
@@ -256,6 +257,22 @@ func TestTheProgramSaysWhatItIs(t *testing.T) {
 	}
 	_, errout := p.run(1, "list", "-json")
 	require.Contains(t, errout, `{"error":"there is no memory file`)
+}
+
+// Every door tells the version that the command tells.
+func TestThereIsOneVersion(t *testing.T) {
+	var told struct{ Version string }
+	require.NoError(t, json.Unmarshal([]byte(calls(t, 0, "", "version", "-json")), &told))
+	require.Equal(t, build.Version(), told.Version)
+	require.Contains(t, calls(t, 0, "", "version"), "einomem "+told.Version+" (go")
+	require.Equal(t, "einomem version "+told.Version+"\n", calls(t, 0, "", "-version"))
+	url, _, _ := start(t)
+	_, body := get(t, url+"/openapi.json")
+	var document struct{ Info struct{ Version string } }
+	require.NoError(t, json.Unmarshal([]byte(body), &document))
+	require.Equal(t, told.Version, document.Info.Version)
+	client, _ := offered(t, &sdk.StreamableClientTransport{Endpoint: url + "/mcp", DisableStandaloneSSE: true})
+	require.Equal(t, told.Version, client.InitializeResult().ServerInfo.Version)
 }
 
 // openStore opens a store that is there.

@@ -117,7 +117,6 @@ func TestItServesThisMachineWithoutConfiguration(t *testing.T) {
 	require.NotContains(t, log.String(), "Hangzhou", "what people say belongs in no log")
 }
 
-// One server knows at once what another one was told.
 // A client of MCP holds a stream open as long as it runs. A server that waited for it would end with
 // an error, after its grace.
 func TestAnOpenStreamDoesNotHoldUpTheEnd(t *testing.T) {
@@ -133,6 +132,7 @@ func TestAnOpenStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	_, _ = io.ReadAll(res.Body) // it ends
 }
 
+// One server knows at once what another one was told.
 func TestTwoServersShareAPostgres(t *testing.T) {
 	db := testpostgres.Need(t).Database(t)
 	one, _, _ := start(t, "-store", db)

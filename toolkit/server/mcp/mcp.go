@@ -60,6 +60,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/agenttool"
+	"github.com/einomem/einomem/internal/build"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/toolkit/server/access"
@@ -124,7 +125,7 @@ func New(cfg *Config) (*Server, error) {
 	if s.cfg.Scope, err = cfg.Scope.Normalize(); err == nil && cfg.Guard == nil {
 		s.cfg.Guard, err = access.New(nil)
 	}
-	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: "1"}, &sdk.ServerOptions{
+	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: build.Version()}, &sdk.ServerOptions{
 		Instructions: "Long-term memory. Search it before you answer what may depend on earlier conversations; add lasting facts, preferences and decisions to it.",
 		Capabilities: &sdk.ServerCapabilities{}, // logging is off
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
