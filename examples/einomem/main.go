@@ -40,6 +40,8 @@
 //	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
 //	curl localhost:8080/chat -H 'X-User: bob' -d 'What am I allergic to?'
 //
+// In the terminal lines such as /new, /notes and /quit are for the program, and no messages.
+//
 // # Operating
 //
 // The flags -user, -agent or -workspace, in a -namespace, name the owner of the memories. An ID may

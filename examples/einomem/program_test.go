@@ -38,10 +38,16 @@ type program struct {
 // run runs it, which must end with the code, and returns what it printed.
 func (p *program) run(code int, args ...string) (out, errout string) {
 	p.Helper()
+	return p.reads("我的狗叫旺财。\n我的狗叫什么？\n", code, args...)
+}
+
+// reads runs it on an input.
+func (p *program) reads(in string, code int, args ...string) (out, errout string) {
+	p.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(p.Context(), os.Args[0], append([]string{"-store", p.at}, args...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=1", "OPENAI_API_KEY=", "EINOMEM_LISTEN=", "EINOMEM_CONFIG=")
-	cmd.Stdout, cmd.Stderr, cmd.Stdin = &stdout, &stderr, strings.NewReader("我的狗叫旺财。\n我的狗叫什么？\n")
+	cmd.Stdout, cmd.Stderr, cmd.Stdin = &stdout, &stderr, strings.NewReader(in)
 	err := cmd.Run()
 	if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) {
 		p.Fatal(err)
@@ -155,6 +161,26 @@ func TestAChatInTheTerminalIsRemembered(t *testing.T) {
 		require.NotContains(t, p.exported(backends.PartitionUser, "ann"), "旺财")
 		p.run(2, "chat", "-user", "*")
 	})
+}
+
+// A line for the program is never a message, and one that it does not know is told what it knows.
+func TestAChatKeepsNoLineForTheProgram(t *testing.T) {
+	p := &program{t, filepath.Join(t.TempDir(), "memory.db")}
+	out, errout := p.reads("/help\nI like tea.\n/quite now\n/new\n/notes\nWhat do I like?\n/notes\nWhat do I like?\n/quit\nI like coffee.\n", 0, "chat", "-user", "ann")
+	require.Equal(t, "Noted.\nYou told me: \"I like tea.\"\nYou told me: \"I like tea.\"\n", out)
+	require.Equal(t, 2, strings.Count(errout, orders))
+	require.Equal(t, 1, strings.Count(errout, "From memory"), "the notes are shown, and then hidden")
+	require.Equal(t, 2, strings.Count(p.prints("list", "-user", "ann", "-sessions", "-json"), "\n"))
+	_, errout = p.run(2, "chat", "-user", "ann", "-say", "/quit")
+	require.Contains(t, errout, orders)
+	held := p.exported(backends.PartitionUser, "ann")
+	for _, line := range []string{"/help", "/quit", "/notes", "/new", "coffee"} {
+		require.NotContains(t, held, line)
+	}
+	out, _ = p.run(0, "chat", "-user", "ann", "-say", "Forget that I like tea.")
+	require.NotContains(t, out, "Noted", "it was not done")
+	p.run(0, "chat", "-user", "ann", "-say", "/etc/hosts is a file.")
+	require.Contains(t, p.exported(backends.PartitionUser, "ann"), "/etc/hosts")
 }
 
 // What could not be learnt from is listed, and learnt from by the word of a person.
