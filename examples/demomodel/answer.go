@@ -13,15 +13,17 @@ import (
 	"time"
 
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/einomem/einomem/internal/speech"
 )
 
 // The model's own phrases, in English and in Chinese.
-var phrases = map[bool]struct{ noted, unknown, told, read string }{
-	false: {"Noted.", "I don't know: you have not told me.", `You told me: "%s"`, `I have read: "%s"`},
-	true:  {"好的，记住了。", "我不知道，你还没有告诉过我。", "你告诉过我：“%s”", "我读到：“%s”"},
+var phrases = map[bool]struct{ noted, only, unknown, told, read string }{
+	false: {"Noted.", "I am a demo model: all I do is repeat what you told me.", "I don't know: you have not told me.", `You told me: "%s"`, `I have read: "%s"`},
+	true:  {"好的，记住了。", "我是演示模型，只会复述你告诉过我的话。", "我不知道，你还没有告诉过我。", "你告诉过我：“%s”", "我读到：“%s”"},
 }
 
-var own = regexp.MustCompile(`^(?:Noted\.|I don't know|You told me|I have read|好的，记住|我不知道|你告诉过我|我读到)`)
+var own = regexp.MustCompile(`^(?:Noted\.|I am a demo model|I don't know|You told me|I have read|好的，记住|我是演示模型|我不知道|你告诉过我|我读到)`)
 
 // statement is a sentence, or a part of one, that the user said.
 type statement struct {
@@ -38,6 +40,14 @@ var (
 	question = regexp.MustCompile(`(?i)[?？]|^(?:what|who|whose|which|where|why|how)\b|^(?:am|is|are|was|were|do|does|did|have|has|can|could|when (?:is|was|do|did)) (?:i|you|we|my|the)\b` +
 		`|\btell me (?:what|who|where)\b|[吗呢]$|什么|哪|谁|多少|几[个只岁点]`)
 )
+
+// order matches a sentence that wants something done.
+var order = regexp.MustCompile(`(?i)^(?:please )?(?:forget|delete|erase|remove|stop|tell|remind|show|send|give|write (?:me|an?))\b|^(?:请|你|帮我|把.*)*(?:忘[掉了记]|删|清除|抹去|提醒|翻译)`)
+
+// isOrder reports whether a sentence wants something done, such as to be forgotten. This model does nothing.
+func isOrder(s string) bool {
+	return !question.MatchString(s) && (order.MatchString(s) || speech.AsksToForget(s) || speech.WishOf(s) != speech.NoWish)
+}
 
 func sentences(text string) []string {
 	out := sentence.FindAllString(text, 500) // it reads the first 500
@@ -57,7 +67,7 @@ func questions(text string) []string {
 func statements(text, time string) []statement {
 	var out []statement
 	for _, s := range sentences(clause.ReplaceAllString(text, "\n$1$2")) {
-		if !own.MatchString(text) && !question.MatchString(s) {
+		if !own.MatchString(text) && !question.MatchString(s) && !isOrder(s) {
 			out = append(out, statement{text: s, words: words(s), about: subject(s), time: time})
 		}
 	}
@@ -153,12 +163,16 @@ func evidence(in []*schema.Message, said int) []statement {
 	return out
 }
 
-// reply answers the questions, or acknowledges a statement.
+// reply answers the questions, or acknowledges a statement. It says so if it does not do what it is told.
 func reply(known []statement, asked []string, said string) string {
-	if len(asked) == 0 {
-		return phrases[han.MatchString(said)].noted
-	}
 	var out []string
+	states, says := States(said), phrases[han.MatchString(said)]
+	if len(asked) == 0 && states {
+		out = append(out, says.noted)
+	}
+	if len(asked) == 0 && !states || slices.ContainsFunc(sentences(said), isOrder) {
+		out = append(out, says.only)
+	}
 	for _, q := range asked {
 		found := find(known, q)
 		for _, s := range found {

@@ -89,15 +89,32 @@ func TestAnswersComeFromTheNote(t *testing.T) {
 func TestStatementsAreAcknowledged(t *testing.T) {
 	for said, want := range map[string]string{
 		"I moved to Hangzhou in March.": "Noted.", "When I was young I lived in Paris.": "Noted.", "我对花生过敏，住在杭州。": "好的，记住了。",
+		"Please remember that I like tea.": "Noted.", "Forget my job. I moved to Oslo.": "Noted. " + only,
 	} {
 		assert.Equal(t, want, reply(t, demomodel.Model{}, schema.UserMessage(said)).Content)
 	}
 }
 
+// only is what the model says of what it does not do.
+const only = "I am a demo model: all I do is repeat what you told me."
+
+// It does not say that it did what it is told: it does nothing.
+func TestNoWishIsAcknowledged(t *testing.T) {
+	for said, want := range map[string]string{
+		"Forget that I am allergic to peanuts.": only, "Please forget what I said about my job.": only, "Don't remember this: my PIN is 9911.": only,
+		"Remind me to call Ann.": only, "hello": only, "忘掉我对花生过敏。": "我是演示模型，只会复述你告诉过我的话。", "请删除我的地址": "我是演示模型，只会复述你告诉过我的话。",
+	} {
+		assert.Equal(t, want, reply(t, demomodel.Model{}, schema.UserMessage(said)).Content, said)
+	}
+	assert.Equal(t, `You told me: "I like tea."`, reply(t, demomodel.Model{}, note("I like tea."), schema.UserMessage("Tell me what I like.")).Content)
+	wished := note("I am allergic to peanuts. | Forget that I am allergic to peanuts.")
+	assert.Equal(t, `You told me: "I am allergic to peanuts."`, reply(t, demomodel.Model{}, wished, schema.UserMessage("What am I allergic to?")).Content)
+}
+
 func TestGreetingsAndQuestionsStateNothing(t *testing.T) {
 	for text, states := range map[string]bool{
 		"I live in Beijing.": true, "My name is Ann. What is yours?": true, "我住在北京。": true,
-		"hello!": false, "Thank you!": false, "ok": false, "Where do I live?": false, "你好": false, "谢谢！": false, "我住在哪里？": false, "": false,
+		"hello!": false, "Forget my address.": false, "Thank you!": false, "ok": false, "Where do I live?": false, "你好": false, "谢谢！": false, "我住在哪里？": false, "": false,
 	} {
 		assert.Equal(t, states, demomodel.States(text), text)
 	}

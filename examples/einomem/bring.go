@@ -58,6 +58,7 @@ func bring(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%s, read as a file of %s: %w", file, from, err)
 	}
+	c.progress.ChangeMax(len(all))
 	counts := map[backends.Outcome]int{}
 	for _, b := range all {
 		r := &backends.AddRequest{Scope: c.whose.Scope(), Messages: b.messages, Verbatim: true, Author: from}
@@ -72,6 +73,7 @@ func bring(ctx context.Context, c *call) error {
 			counts[resp.Items[i].Outcome]++
 			c.row("WHAT ID TEXT", resp.Items[i], string(resp.Items[i].Outcome), resp.Items[i].Memory.ID, resp.Items[i].Memory.Text)
 		}
+		_ = c.progress.Add(1)
 	}
 	return c.print(counts, nil)
 }

@@ -38,14 +38,14 @@ const (
 	apart               // the command opens by itself what it needs
 )
 
-// effect is what a command does to the store. Without -yes nothing but an addition or an edit does
-// anything.
+// effect is what a command does. All but the ones that only read take -yes.
 type effect int
 
 const (
-	reads  effect = iota // or it adds, or edits the memory that it names
-	asks                 // without -yes the command lists by itself what it would do
-	copies               // without -yes it runs on a copy in memory
+	reads  effect = iota
+	acts          // at once: it adds, edits the memory that it names, or writes a new file
+	asks          // without -yes the command lists by itself what it would do
+	copies        // without -yes it runs on a copy in memory
 )
 
 // call is one run of a command.
@@ -70,7 +70,7 @@ func (c command) carryOut(ctx context.Context, x *call) (err error) {
 	if x.settings, err = load(x.String("config"), x.String("listen"), x.String("store"), x.String("key-file")); err != nil {
 		return err
 	}
-	x.begin(x.Command, (c.effect == asks || c.effect == copies) && !x.Bool("yes"))
+	x.begin(x.Command, (c.effect == asks || c.effect == copies) && !x.Bool("yes"), c.whose != apart)
 	defer func() { err = errors.Join(err, x.end(err)) }()
 	if c.whose == apart {
 		x.scope = x.names()
@@ -212,13 +212,12 @@ func (c *call) each(ctx context.Context, do func(backends.Partition) error) erro
 	if err != nil {
 		return err
 	}
-	bar := c.bar(len(all))
-	defer func() { _ = bar.Exit() }()
+	c.progress.ChangeMax(max(1, len(all)))
 	for _, p := range all {
 		if err := errors.Join(do(p), ctx.Err()); err != nil {
 			return err
 		}
-		_ = bar.Add(1)
+		_ = c.progress.Add(1)
 	}
 	return nil
 }

@@ -193,20 +193,19 @@ func (c *call) file(argument, mode int, use func(*os.File) (any, error)) error {
 
 // export writes all data of an owner.
 func export(ctx context.Context, c *call) error {
-	bar := c.bar(-1) // of bytes
-	defer func() { _ = bar.Exit() }()
 	return c.file(0, newFile, func(f *os.File) (any, error) {
-		return store.Export(ctx, c.db, *c.whose, io.MultiWriter(f, bar))
+		return store.Export(ctx, c.db, *c.whose, io.MultiWriter(f, c.progress)) // of bytes
 	})
 }
 
 // importFile reads the output of export.
 func importFile(ctx context.Context, c *call) error {
 	o := &store.ImportOptions{Learn: c.Bool("learn"), MaxLine: 1 << 30} // the file is the operator's own
-	bar := c.bar(-1)                                                    // of bytes
-	defer func() { _ = bar.Exit() }()
 	return c.file(0, os.O_RDONLY, func(f *os.File) (any, error) {
-		return store.Import(ctx, c.db, backends.Partition{}, io.TeeReader(f, bar), o)
+		if info, err := f.Stat(); err == nil && info.Size() > 0 {
+			c.progress.ChangeMax64(info.Size())
+		}
+		return store.Import(ctx, c.db, backends.Partition{}, io.TeeReader(f, c.progress), o)
 	})
 }
 
@@ -247,10 +246,8 @@ func retain(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	bar := c.bar(-1)
-	defer func() { _ = bar.Exit() }()
 	report, err := b.Retain(ctx, &backends.RetainRequest{
-		Namespace: c.String("namespace"), DryRun: c.dry, Progress: func(backends.Partition, *backends.RetainReport) { _ = bar.Add(1) },
+		Namespace: c.String("namespace"), DryRun: c.dry, Progress: func(backends.Partition, *backends.RetainReport) { _ = c.progress.Add(1) },
 	})
 	return c.print(report, errors.Join(err, b.Close(ctx)))
 }

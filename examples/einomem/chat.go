@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/cloudwego/eino/adk"
@@ -54,12 +55,17 @@ func chat(ctx context.Context, c *call) error {
 		if c.Bool("notes") {
 			s.shows = c.err
 		}
-		return c.talk(ctx, a)
+		return c.talk(ctx, s, a)
 	})
 }
 
+// A line that begins as order does is for the program, and never a message.
+var order = regexp.MustCompile(`^/\pL*(?:\s|$)`)
+
+const orders = "/new begins another session, /notes shows or hides the notes of memory, /quit ends"
+
 // talk takes turns of one user, in a new session, until the input or ctx ends.
-func (c *call) talk(ctx context.Context, a *chatServer) error {
+func (c *call) talk(ctx context.Context, s *service, a *chatServer) error {
 	c.scope.UserID, c.scope.SessionID = cmp.Or(c.scope.UserID, "me"), backends.NewID()
 	scope, err := c.scope.Normalize()
 	if err != nil {
@@ -76,8 +82,13 @@ func (c *call) talk(ctx context.Context, a *chatServer) error {
 		fmt.Fprintln(out)
 		return err
 	}
-	if said := c.String("say"); said != "" {
+	if said := c.String("say"); order.MatchString(said) {
+		return usage("chat: %q is for the conversation, and no message: %s", said, orders)
+	} else if said != "" {
 		return answer(said)
+	}
+	if isTerminal(c.err) {
+		fmt.Fprintln(c.err, orders)
 	}
 	lines := make(chan string)
 	go func() { // a read from a terminal blocks: this ends one line after ctx, or with the process
@@ -98,11 +109,22 @@ func (c *call) talk(ctx context.Context, a *chatServer) error {
 			if !more {
 				return nil
 			}
-			if said == "" {
-				continue
-			}
-			if err := answer(said); err != nil {
-				fmt.Fprintf(c.err, "error: %s\n", demomodel.ErrorText(err))
+			switch {
+			case said == "":
+			case said == "/quit":
+				return nil
+			case said == "/new":
+				scope.SessionID = backends.NewID()
+			case said == "/notes" && s.shows == nil:
+				s.shows = c.err
+			case said == "/notes":
+				s.shows = nil
+			case order.MatchString(said):
+				fmt.Fprintf(c.err, "%s\n", orders)
+			default:
+				if err := answer(said); err != nil {
+					fmt.Fprintf(c.err, "error: %s\n", demomodel.ErrorText(err))
+				}
 			}
 		}
 	}

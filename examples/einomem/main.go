@@ -40,6 +40,8 @@
 //	curl localhost:8080/chat -H 'X-User: ann' -H 'X-Session: tuesday' -d 'What am I allergic to?'
 //	curl localhost:8080/chat -H 'X-User: bob' -d 'What am I allergic to?'
 //
+// In the terminal lines such as /new, /notes and /quit are for the program, and no messages.
+//
 // # Operating
 //
 // The flags -user, -agent or -workspace, in a -namespace, name the owner of the memories. An ID may
@@ -78,8 +80,10 @@
 //	version           the version; also -version
 //	completion SHELL  completion for bash, zsh, fish and PowerShell
 //
-// add and edit change the store at once. All other commands that change it say what they would do,
-// and do it with -yes. Flags stand before or after the command; "einomem forget -help" lists them.
+// add and edit change the store at once, and export and library dump write a new file. All other
+// commands that change something say what they would do, and do it with -yes. Each of both kinds
+// takes -yes. "einomem help -json" describes all commands and flags to programs.
+// Flags stand before or after the command; "einomem forget -help" lists them.
 //
 // Answers are tables, or one JSON object; with -json all are JSON, one object a line, and errors
 // too. Lines before an error are printed all the same. Colours and progress appear on a terminal
@@ -119,10 +123,12 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/redact"
+	"github.com/einomem/einomem/internal/build"
 )
 
 func main() {
 	logging.Disable() // go-redis logs connections that fail, and errors report them, too
+	cli.HelpPrinter = printHelp
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -178,7 +184,7 @@ func servingCommands() []command {
 			&cli.BoolFlag{Name: "notes", Usage: "print the note of memory that the model gets with each message"})},
 		{"key", "NAME", "print a new secret, and its key for the file of settings", apart, reads, newKey, []cli.Flag{
 			&cli.BoolFlag{Name: "admin", Usage: "a key that does everything, instead of that of the user called NAME"}}},
-		{"help", "[COMMAND]", "what a command does, with its flags", apart, reads, help, nil},
+		{"help", "[COMMAND…]", "what a command does, with its flags", apart, reads, help, nil},
 		{"version", "", "the version of this program, and of Go", apart, reads, version, nil},
 	}
 }
@@ -202,8 +208,8 @@ func commands() []command {
 			ended, kinds, &cli.IntFlag{Name: "limit", Value: 10, Usage: "at most `N`"}}},
 		{"history", "ID", "what became of a memory", someone, reads, history, nil},
 		{"audit", "", "duplicates, memories without words, and facts without a source", anyone, reads, audit, nil},
-		{"add", "TEXT", "add a fact by hand", someone, reads, add, []cli.Flag{standing, delicate, expires}},
-		{"edit", "ID [TEXT]", "give a memory another text, or other fields", someone, reads, edit, []cli.Flag{standing, delicate, expires}},
+		{"add", "TEXT", "add a fact by hand", someone, acts, add, []cli.Flag{standing, delicate, expires}},
+		{"edit", "ID [TEXT]", "give a memory another text, or other fields", someone, acts, edit, []cli.Flag{standing, delicate, expires}},
 		{"delete", "ID", "delete a memory, which no search finds any more, nor the turn that taught it", someone, copies, remove, []cli.Flag{
 			&cli.BoolFlag{Name: "erase", Usage: "also its history, and what was said in that turn"}}},
 		{"undo", "[ID]", "take back a plan or an edit, or what a session, messages or a source taught", someone, copies, undo, []cli.Flag{
@@ -213,7 +219,7 @@ func commands() []command {
 			session, message, moment("from", "what was said from this `TIME` on"), moment("to", "what was said before this `TIME`"),
 			&cli.StringFlag{Name: "receipt", Usage: "write the receipt into this `FILE`, too"}}},
 		{"verify", "", "whether anything is left of somebody who was forgotten", someone, reads, verify, verifyFlags()},
-		{"export", "FILE", "write all that is held of a person into a new file", someone, reads, export, nil},
+		{"export", "FILE", "write all that is held of a person into a new file", someone, acts, export, nil},
 		{"import", "FILE", "read what export wrote", all, copies, importFile,
 			[]cli.Flag{&cli.BoolFlag{Name: "learn", Usage: "leave to be learnt from what was not learnt from where it comes from"}}},
 		{"bring", "FILE", "add what another memory kept", someone, copies, bring, []cli.Flag{&cli.StringFlag{Name: "from", Required: true,
@@ -244,7 +250,7 @@ func libraryCommands() []command {
 	merge := []cli.Flag{&cli.BoolFlag{Name: "merge", Usage: "keep what is there"}}
 	return []command{
 		{"load", "WORKSPACE FILE", "replace the memories of a workspace by a file's", all, copies, loadLibrary, merge},
-		{"dump", "WORKSPACE FILE", "write the memories that hold into a new file", all, reads, dumpLibrary, nil},
+		{"dump", "WORKSPACE FILE", "write the memories that hold into a new file", all, acts, dumpLibrary, nil},
 		{"copy", "FROM TO", "copy a workspace", all, copies, copyLibrary, merge},
 	}
 }
@@ -254,7 +260,7 @@ func root(out, errout io.Writer) *cli.Command {
 	r := group("einomem", "serve and operate what agents remember", append(servingCommands(), commands()...))
 	r.Commands = append(r.Commands, group("library", "ReMe's libraries of experience", libraryCommands()))
 	r.Description = `Commands that change more than the memory that they add or edit say what they would do, and
-do it with -yes. Exit codes: 0 done, 1 failed, 2 a wrong command line, 3 check or verify found something.`
+do it with -yes. -json prints JSON, also of this help. Exit codes: 0 done, 1 failed, 2 a wrong command line, 3 check or verify found something.`
 	r.Version, r.EnableShellCompletion = built().Version, true
 	r.ConfigureShellCompletionCommand = func(c *cli.Command) { c.Hidden = false }
 	r.Writer, r.ErrWriter, r.DisableSliceFlagSeparator = out, errout, true
@@ -292,9 +298,12 @@ func group(name, about string, below []command) *cli.Command {
 			}
 			return c.carryOut(ctx, &call{Command: line})
 		}
-		flags := c.flags
+		flags, yes := c.flags, "do it; without it the command says what it would do, and changes nothing"
+		if c.effect == acts {
+			yes = "do it, which this command does without it, too"
+		}
 		if c.effect != reads {
-			flags = append([]cli.Flag{&cli.BoolFlag{Name: "yes", Usage: "do it; without it the command says what it would do, and changes nothing"}}, flags...)
+			flags = append([]cli.Flag{&cli.BoolFlag{Name: "yes", Usage: yes}}, flags...)
 		}
 		g.Commands = append(g.Commands, &cli.Command{
 			Name: c.name, Usage: c.usage, ArgsUsage: c.args, Flags: flags, Action: action, HideHelpCommand: true, OnUsageError: wrong,
@@ -305,10 +314,41 @@ func group(name, about string, below []command) *cli.Command {
 
 // help prints what -help prints.
 func help(ctx context.Context, c *call) error {
-	if c.NArg() == 0 {
-		return cli.ShowRootCommandHelp(c.Root())
+	within, at := (*cli.Command)(nil), c.Root()
+	for _, name := range c.Args().Slice() {
+		if within, at = at, at.Command(name); at == nil {
+			return usage("%q is no command: see %s -help", name, within.FullName())
+		}
 	}
-	return cli.ShowCommandHelp(ctx, c.Root(), c.Args().First())
+	if within == nil {
+		return cli.ShowRootCommandHelp(at)
+	}
+	return cli.ShowCommandHelp(ctx, within, at.Name)
+}
+
+// printHelp prints the help of a command: with -json as a line for it, and one for each below it.
+func printHelp(w io.Writer, template string, data any) {
+	if of, ok := data.(*cli.Command); ok && of.Bool("json") {
+		describe(json.NewEncoder(w), of)
+	} else {
+		cli.DefaultPrintHelp(w, template, data)
+	}
+}
+
+func describe(to *json.Encoder, of *cli.Command) {
+	flags := []map[string]any{}
+	for _, f := range of.VisibleFlags() {
+		if d, ok := f.(cli.DocGenerationFlag); ok {
+			typed, _ := f.(cli.SchemaTyper)
+			flags = append(flags, map[string]any{"name": f.Names()[0], "type": typed.SchemaType(), "about": strings.ReplaceAll(d.GetUsage(), "`", ""), "environment": d.GetEnvVars()})
+		}
+	}
+	_ = to.Encode(map[string]any{"command": strings.TrimSpace(of.FullName()), "arguments": of.ArgsUsage, "about": of.Usage, "flags": flags}) // to the standard output
+	for _, below := range of.Commands {
+		if !below.Hidden {
+			describe(to, below)
+		}
+	}
 }
 
 // built is what is known of this build.
@@ -318,7 +358,7 @@ func built() (b struct {
 	Go      string `json:"go"`
 }) {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		b.Version, b.Go = info.Main.Version, info.GoVersion
+		b.Version, b.Go = build.Version(), info.GoVersion
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				b.Commit = s.Value

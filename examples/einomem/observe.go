@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -47,14 +48,26 @@ func (s *service) observe(next http.Handler) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		r = r.WithContext(context.WithValue(r.Context(), requestID{}, id))
 		answer, began := &answered{ResponseWriter: w, status: http.StatusOK}, time.Now()
-		defer func() {
-			took := time.Since(began)
-			pattern := cmp.Or(r.Pattern, "none") // of the innermost mux
-			requests.WithLabelValues(pattern, strconv.Itoa(answer.status)).Observe(took.Seconds())
-			s.log.DebugContext(r.Context(), "request", "method", r.Method, "endpoint", pattern, "status", answer.status, "took", took)
-		}()
+		defer func() { s.count(r, answer.status, time.Since(began)) }()
 		next.ServeHTTP(answer, r)
 	})
+}
+
+// count logs a request that was answered, and puts it into the metrics.
+func (s *service) count(r *http.Request, status int, took time.Duration) {
+	route := r.Pattern[strings.LastIndex(r.Pattern, " ")+1:] // of the innermost mux, without its method
+	s.log.DebugContext(r.Context(), "request", "method", r.Method, "route", route, "status", status, "took", took)
+	method, scheme, failed := "_OTHER", "http", "" // clients can make up any number of methods
+	if slices.Contains(methods, r.Method) {
+		method = r.Method
+	}
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	if status >= http.StatusInternalServerError {
+		failed = strconv.Itoa(status)
+	}
+	requests.WithLabelValues(method, scheme, route, strconv.Itoa(status), failed).Observe(took.Seconds())
 }
 
 // answered remembers the status of an answer.
@@ -71,10 +84,14 @@ func (w *answered) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *answered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// The metrics for Prometheus. The backlog is as of the last look.
+// methods are the ones that a metric tells apart.
+var methods = strings.Fields("GET HEAD POST PUT PATCH DELETE CONNECT OPTIONS TRACE")
+
+// The metrics for Prometheus, where OpenTelemetry has conventions by its names. The backlog is as of the last look.
 var (
-	requests = promauto.NewHistogramVec(prometheus.HistogramOpts{Name: "einomem_request_seconds",
-		Help: "Requests by endpoint and status.", Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30}}, []string{"endpoint", "status"})
+	requests = promauto.NewHistogramVec(prometheus.HistogramOpts{Name: "http_server_request_duration_seconds", Help: "Requests by endpoint and status.",
+		Buckets: []float64{.005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 30}},
+		[]string{"http_request_method", "url_scheme", "http_route", "http_response_status_code", "error_type"})
 	failures = promauto.NewCounterVec(prometheus.CounterOpts{Name: "einomem_failures_total", Help: "Failures of memory by stage."}, []string{"stage"})
 	learnt   = promauto.NewCounterVec(prometheus.CounterOpts{Name: "einomem_learnt_total", Help: "What became of what was learnt."}, []string{"outcome"})
 	tokens   = histogram("gen_ai_client_token_usage", "Tokens of calls of models and embedders by memory.", 1, 4, 14,

@@ -25,11 +25,11 @@ import (
 
 // output is what a command prints: JSON, or a table and other values as indented JSON.
 type output struct {
-	name       string
 	json, bold bool
 	dry        bool // the command says what it would do
 	printed    bool
 	heads      string // of the present table
+	progress   *progressbar.ProgressBar
 
 	out   *bufio.Writer // keeps the error of a write until the flush
 	err   io.Writer
@@ -37,9 +37,14 @@ type output struct {
 	table bytes.Buffer // what cells wrote
 }
 
-func (o *output) begin(c *cli.Command, dry bool) {
-	o.name, o.json, o.dry, o.out, o.err = c.Name, c.Bool("json"), dry, bufio.NewWriter(c.Root().Writer), c.Root().ErrWriter
+// begin begins the output of a command. The progress of one that may take long is for a terminal that
+// gets no JSON.
+func (o *output) begin(c *cli.Command, dry, long bool) {
+	o.json, o.dry, o.out, o.err = c.Bool("json"), dry, bufio.NewWriter(c.Root().Writer), c.Root().ErrWriter
 	o.bold, o.cells = coloured(c.Root().Writer), tabwriter.NewWriter(&o.table, 0, 0, 2, ' ', 0)
+	o.progress = progressbar.NewOptions(-1, progressbar.OptionSetWriter(o.err), progressbar.OptionSetDescription(c.Name),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetVisibility(long && !o.json && isTerminal(o.err)))
 }
 
 // end prints what is left, and after a dry run how to do it.
@@ -52,8 +57,9 @@ func (o *output) end(failed error) error {
 	return err
 }
 
-// flush prints the table, its heads bold on a terminal.
+// flush ends the progress, and prints the table, its heads bold on a terminal.
 func (o *output) flush() {
+	_ = o.progress.Finish()
 	_ = o.cells.Flush() // into memory
 	if heads, rest, ok := bytes.Cut(o.table.Bytes(), []byte("\n")); o.bold && ok {
 		fmt.Fprintf(o.out, "\x1b[1m%s\x1b[0m\n%s", heads, rest)
@@ -71,12 +77,6 @@ func coloured(w io.Writer) bool {
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// bar shows the progress of long work on a terminal; total is -1 if unknown.
-func (o *output) bar(total int) *progressbar.ProgressBar {
-	return progressbar.NewOptions(total, progressbar.OptionSetWriter(o.err), progressbar.OptionSetDescription(o.name),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSetVisibility(isTerminal(o.err)))
 }
 
 // print prints one value as JSON. An object of a dry run says so.
@@ -110,7 +110,8 @@ func (o *output) row(heads string, value any, cells ...any) {
 		return
 	}
 	if heads != o.heads {
-		if o.flush(); o.heads != "" {
+		if o.heads != "" {
+			o.flush()
 			fmt.Fprintln(o.out)
 		}
 		fmt.Fprintln(o.cells, strings.ReplaceAll(heads, " ", "\t"))

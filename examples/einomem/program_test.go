@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -24,6 +26,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/build"
 )
 
 // program is the program in a process of its own, on one store.
@@ -35,10 +38,16 @@ type program struct {
 // run runs it, which must end with the code, and returns what it printed.
 func (p *program) run(code int, args ...string) (out, errout string) {
 	p.Helper()
+	return p.reads("我的狗叫旺财。\n我的狗叫什么？\n", code, args...)
+}
+
+// reads runs it on an input.
+func (p *program) reads(in string, code int, args ...string) (out, errout string) {
+	p.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(p.Context(), os.Args[0], append([]string{"-store", p.at}, args...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=1", "OPENAI_API_KEY=", "EINOMEM_LISTEN=", "EINOMEM_CONFIG=")
-	cmd.Stdout, cmd.Stderr, cmd.Stdin = &stdout, &stderr, strings.NewReader("我的狗叫旺财。\n我的狗叫什么？\n")
+	cmd.Stdout, cmd.Stderr, cmd.Stdin = &stdout, &stderr, strings.NewReader(in)
 	err := cmd.Run()
 	if failed := new(exec.ExitError); err != nil && !errors.As(err, &failed) {
 		p.Fatal(err)
@@ -154,6 +163,26 @@ func TestAChatInTheTerminalIsRemembered(t *testing.T) {
 	})
 }
 
+// A line for the program is never a message, and one that it does not know is told what it knows.
+func TestAChatKeepsNoLineForTheProgram(t *testing.T) {
+	p := &program{t, filepath.Join(t.TempDir(), "memory.db")}
+	out, errout := p.reads("/help\nI like tea.\n/quite now\n/new\n/notes\nWhat do I like?\n/notes\nWhat do I like?\n/quit\nI like coffee.\n", 0, "chat", "-user", "ann")
+	require.Equal(t, "Noted.\nYou told me: \"I like tea.\"\nYou told me: \"I like tea.\"\n", out)
+	require.Equal(t, 2, strings.Count(errout, orders))
+	require.Equal(t, 1, strings.Count(errout, "From memory"), "the notes are shown, and then hidden")
+	require.Equal(t, 2, strings.Count(p.prints("list", "-user", "ann", "-sessions", "-json"), "\n"))
+	_, errout = p.run(2, "chat", "-user", "ann", "-say", "/quit")
+	require.Contains(t, errout, orders)
+	held := p.exported(backends.PartitionUser, "ann")
+	for _, line := range []string{"/help", "/quit", "/notes", "/new", "coffee"} {
+		require.NotContains(t, held, line)
+	}
+	out, _ = p.run(0, "chat", "-user", "ann", "-say", "Forget that I like tea.")
+	require.NotContains(t, out, "Noted", "it was not done")
+	p.run(0, "chat", "-user", "ann", "-say", "/etc/hosts is a file.")
+	require.Contains(t, p.exported(backends.PartitionUser, "ann"), "/etc/hosts")
+}
+
 // What could not be learnt from is listed, and learnt from by the word of a person.
 func TestFailuresAreRetried(t *testing.T) {
 	on(t, func(t *testing.T, db string) {
@@ -256,6 +285,113 @@ func TestTheProgramSaysWhatItIs(t *testing.T) {
 	}
 	_, errout := p.run(1, "list", "-json")
 	require.Contains(t, errout, `{"error":"there is no memory file`)
+}
+
+// Programs read which commands there are, what each takes, and which take -yes.
+func TestHelpIsForProgramsToo(t *testing.T) {
+	p := &program{t, filepath.Join(t.TempDir(), "memory.db")}
+	type described struct {
+		Command, Arguments, About string
+		Flags                     []struct{ Name, Type, About string }
+	}
+	read := func(args ...string) (out []described) {
+		for line := range strings.Lines(p.prints(args...)) {
+			var d described
+			require.NoError(t, json.Unmarshal([]byte(line), &d), line)
+			require.NotEmpty(t, d.About, line)
+			out = append(out, d)
+		}
+		return out
+	}
+	takesYes, named := map[string]bool{}, map[string]bool{}
+	for _, d := range read("help", "-json") {
+		named[d.Command] = true
+		for _, f := range d.Flags {
+			require.NotEmpty(t, f.Name+f.Type+f.About)
+			takesYes[d.Command] = takesYes[d.Command] || f.Name == "yes"
+		}
+	}
+	for _, c := range append(commands(), servingCommands()...) {
+		require.True(t, named["einomem "+c.name], c.name)
+		require.Equal(t, c.effect != reads, takesYes["einomem "+c.name], c.name)
+	}
+	require.True(t, takesYes["einomem library dump"])
+	require.Equal(t, read("help", "library", "load", "-json"), read("library", "load", "-help", "-json"))
+	require.Equal(t, "WORKSPACE FILE", read("-json", "help", "library", "load")[0].Arguments)
+	require.Contains(t, p.prints("help", "library", "load"), "einomem library load [options] WORKSPACE FILE")
+	for _, wrong := range [][]string{{"frob"}, {"frob", "load"}, {"library", "frob"}} {
+		_, errout := p.run(2, append([]string{"help"}, wrong...)...)
+		require.Contains(t, errout, `"frob" is no command: see einomem `, wrong)
+	}
+}
+
+// What changes something takes -yes, also where it needs none.
+func TestCommandsThatActAtOnceTakeYes(t *testing.T) {
+	p, file := &program{t, filepath.Join(t.TempDir(), "memory.db")}, filepath.Join(t.TempDir(), "ann.jsonl")
+	p.prints("add", "-user", "ann", "-yes", "Ann likes tea.")
+	p.prints("edit", "-user", "ann", idOf(t, p.at, "ann", "tea"), "Ann likes coffee.", "-yes")
+	_, errout := p.run(0, "export", "-user", "ann", file, "-yes")
+	require.Empty(t, errout)
+	held, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(held), "Ann likes coffee.")
+}
+
+// A terminal sees how far long work is. Programs that read JSON do not, on a terminal either.
+func TestLongWorkShowsItsProgress(t *testing.T) {
+	script, err := exec.LookPath("script") // makes a terminal
+	if err != nil {
+		t.Skip("script is not installed")
+	}
+	shown, wait := make(chan struct{}), func() {}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		wait()
+		_, _ = io.WriteString(w, `{"data":[{"index":0,"embedding":[0.6,0.8]}]}`)
+	}))
+	defer server.Close()
+	work := func(args string) *exec.Cmd {
+		db := filepath.Join(t.TempDir(), "memory.db")
+		calls(t, 0, db, "add", "-user", "ann", "Ann likes tea.")
+		cmd := exec.CommandContext(t.Context(), script, "-qec", os.Args[0]+" -store "+db+" reembed -yes"+args, os.DevNull)
+		cmd.Env = append(os.Environ(), asProgram+"=1", "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=m", "OPENAI_EMBEDDING_MODEL=e")
+		return cmd
+	}
+	cmd := work("")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	wait = func() { <-shown }
+	require.NoError(t, cmd.Start())
+	var read strings.Builder
+	for piece := make([]byte, 4096); !strings.Contains(read.String(), "(0/1)"); {
+		n, err := out.Read(piece)
+		require.NoError(t, err, read.String())
+		read.Write(piece[:n])
+	}
+	close(shown)
+	rest, err := io.ReadAll(out)
+	require.NoError(t, errors.Join(err, cmd.Wait()))
+	require.Regexp(t, `user ann +1 +1`, string(rest))
+
+	wait = func() { time.Sleep(300 * time.Millisecond) } // long enough to be shown
+	all, err := work(" -json").Output()
+	require.NoError(t, err)
+	require.JSONEq(t, `{"embedded":1,"memories":1,"partition":{"namespace":"default","kind":"user","id":"ann"}}`, string(all))
+}
+
+// Every door tells the version that the command tells.
+func TestThereIsOneVersion(t *testing.T) {
+	var told struct{ Version string }
+	require.NoError(t, json.Unmarshal([]byte(calls(t, 0, "", "version", "-json")), &told))
+	require.Equal(t, build.Version(), told.Version)
+	require.Contains(t, calls(t, 0, "", "version"), "einomem "+told.Version+" (go")
+	require.Equal(t, "einomem version "+told.Version+"\n", calls(t, 0, "", "-version"))
+	url, _, _ := start(t)
+	_, body := get(t, url+"/openapi.json")
+	var document struct{ Info struct{ Version string } }
+	require.NoError(t, json.Unmarshal([]byte(body), &document))
+	require.Equal(t, told.Version, document.Info.Version)
+	client, _ := offered(t, &sdk.StreamableClientTransport{Endpoint: url + "/mcp", DisableStandaloneSSE: true})
+	require.Equal(t, told.Version, client.InitializeResult().ServerInfo.Version)
 }
 
 // openStore opens a store that is there.

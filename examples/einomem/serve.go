@@ -128,8 +128,11 @@ func (c *call) serve(ctx context.Context, scope backends.Scope, do func(s *servi
 	if tools := c.String("tools"); tools != "" {
 		c.settings.Tools = strings.Split(tools, ",")
 	}
-	log := slog.NewJSONHandler(c.Root().ErrWriter, &slog.HandlerOptions{Level: c.settings.Log.Level})
-	s, err := newService(ctx, c.settings, scope, slog.New(requestIDs{log}))
+	log := slog.New(requestIDs{slog.NewJSONHandler(c.Root().ErrWriter, &slog.HandlerOptions{Level: c.settings.Log.Level})})
+	if c.Name != "chat" || c.String("listen") != "" {
+		slog.SetDefault(log) // what the library logs has one form with the rest
+	}
+	s, err := newService(ctx, c.settings, scope, log)
 	if err != nil {
 		return err
 	}

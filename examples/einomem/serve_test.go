@@ -108,8 +108,16 @@ func TestItServesThisMachineWithoutConfiguration(t *testing.T) {
 	status, out = post(t, url+"/api/v1/search", `{"scope":{"user_id":"ann"},"query":"Hangzhou"}`)
 	require.Equal(t, http.StatusOK, status)
 	require.Len(t, out["hits"], 1)
+	made, err := http.NewRequestWithContext(t.Context(), "MADEUP", url+"/nowhere/at/all", nil)
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(made)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
 	_, metrics := get(t, url+"/metrics")
-	require.Contains(t, metrics, `einomem_request_seconds_count{endpoint="POST /api/v1/search",status="200"}`)
+	require.Contains(t, metrics, `http_server_request_duration_seconds_count{error_type="",http_request_method="POST",http_response_status_code="200",http_route="/api/v1/search",url_scheme="http"}`)
+	require.Regexp(t, `http_server_request_duration_seconds_count{error_type="",http_request_method="_OTHER",http_response_status_code="40[45]",http_route="/?",url_scheme="http"} 1`, metrics)
+	require.NotContains(t, metrics, "MADEUP")
+	require.NotContains(t, metrics, "/nowhere")
 	require.Contains(t, metrics, "einomem_backlog_messages 0")
 	require.NoError(t, stop())
 	require.Contains(t, log.String(), "audit")
@@ -117,7 +125,6 @@ func TestItServesThisMachineWithoutConfiguration(t *testing.T) {
 	require.NotContains(t, log.String(), "Hangzhou", "what people say belongs in no log")
 }
 
-// One server knows at once what another one was told.
 // A client of MCP holds a stream open as long as it runs. A server that waited for it would end with
 // an error, after its grace.
 func TestAnOpenStreamDoesNotHoldUpTheEnd(t *testing.T) {
@@ -133,6 +140,7 @@ func TestAnOpenStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	_, _ = io.ReadAll(res.Body) // it ends
 }
 
+// One server knows at once what another one was told.
 func TestTwoServersShareAPostgres(t *testing.T) {
 	db := testpostgres.Need(t).Database(t)
 	one, _, _ := start(t, "-store", db)

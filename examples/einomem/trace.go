@@ -16,6 +16,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/einomem/einomem/internal/build"
 )
 
 // traces sends a span for each search, each add and each call of a model to the collector that
@@ -29,7 +31,7 @@ func (s *service) traces(ctx context.Context) error {
 		return err
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "einomem"))))
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "einomem"), attribute.String("service.version", build.Version()))))
 	listen(spans(provider.Tracer("github.com/einomem/einomem")))
 	s.closers = append(s.closers, provider.Shutdown)
 	return nil

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package einomem is an indexer of eino-ext's shape over einomem: documents of the person who
-// stores them, which the retriever finds beside the memories. See README.md of the retriever.
+// stores them, which the retriever finds beside the memories. See README.md.
 package einomem
 
 import (

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components"
 	"github.com/cloudwego/eino/components/retriever"
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
@@ -62,6 +63,10 @@ func TestInAGraph(t *testing.T) {
 	require.NoError(t, err)
 	r, err := einomem.NewRetriever(t.Context(), &einomem.RetrieverConfig{Memory: mem, Scope: scope})
 	require.NoError(t, err)
+	kind, ok := components.GetType(r)
+	require.True(t, ok)
+	require.Equal(t, "Einomem", kind)
+	require.True(t, components.IsCallbacksEnabled(r))
 	ids, err := x.Store(as(t, "ann"), []*schema.Document{{ID: "d", Content: "The office in Hangzhou closes at six."}})
 	require.NoError(t, err)
 	require.Len(t, ids, 1)

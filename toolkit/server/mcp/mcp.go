@@ -40,7 +40,9 @@
 // # Scopes
 //
 // The connection names the scope: by the headers of package access over HTTP, within the scopes
-// that the key opens, and by Config.Scope otherwise. Arguments never do: a tool ignores unknown
+// that the key opens, and by Config.Scope otherwise. The address may name a part in place of its
+// header, for clients without headers, as in /mcp?user_id=ann&session_id=s1 and /sse?user_id=ann.
+// Arguments never do: a tool ignores unknown
 // ones, such as a user_id, and an id of another partition is not found. ReMe's flows alone name a
 // workspace or a user, which the key must open. In a workspace the connection acts as its user. A
 // session of the protocol belongs to the key and the scope that began it. All writes go to the
@@ -60,6 +62,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/agenttool"
+	"github.com/einomem/einomem/internal/build"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/toolkit/server/access"
@@ -124,7 +127,7 @@ func New(cfg *Config) (*Server, error) {
 	if s.cfg.Scope, err = cfg.Scope.Normalize(); err == nil && cfg.Guard == nil {
 		s.cfg.Guard, err = access.New(nil)
 	}
-	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: "1"}, &sdk.ServerOptions{
+	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "einomem", Title: "Memory", Version: build.Version()}, &sdk.ServerOptions{
 		Instructions: "Long-term memory. Search it before you answer what may depend on earlier conversations; add lasting facts, preferences and decisions to it.",
 		Capabilities: &sdk.ServerCapabilities{}, // logging is off
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
@@ -205,13 +208,33 @@ func (s *Server) connect(r *http.Request) (*connection, error) {
 		return nil, err
 	}
 	c := &connection{key: key}
-	if c.scope, err = key.Scope(r.Header); errors.Is(err, backends.ErrNoScope) {
+	named, err := scopeHeaders(r)
+	if err != nil {
+		return nil, err
+	}
+	if c.scope, err = key.Scope(named); errors.Is(err, backends.ErrNoScope) {
 		err = nil
 		if scope, no := key.Open(c.scope.Or(s.cfg.Scope), access.Read); no == nil {
 			c.scope = scope
 		}
 	}
 	return c, err
+}
+
+// scopeHeaders returns the headers of a request, with the parts of the scope that its address names.
+func scopeHeaders(r *http.Request) (http.Header, error) {
+	named, query := r.Header.Clone(), r.URL.Query()
+	for part, header := range map[string]string{"namespace": access.HeaderNamespace, "user_id": access.HeaderUser,
+		"agent_id": access.HeaderAgent, "workspace": access.HeaderWorkspace, "session_id": access.HeaderSession} {
+		asked, sent := query.Get(part), named.Get(header)
+		switch {
+		case asked != "" && sent != "" && asked != sent:
+			return nil, fmt.Errorf("%w: the address names %s %q, and the header %s %q: send one of them", backends.ErrInvalid, part, asked, header, sent)
+		case asked != "":
+			named.Set(header, asked)
+		}
+	}
+	return named, nil
 }
 
 func status(err error) int {
@@ -294,7 +317,8 @@ func (c *call) explain(err error) error {
 		says = "This server was started without what this tool needs: a user for personal memory, a workspace for that of tasks and tools, " +
 			"a session for what was said. Who starts it names them, such as by the flags -user, -workspace and -session."
 	case is(backends.ErrNoScope):
-		says = fmt.Sprintf("This connection does not say whose memory it is about: send the header %s, %s or %s, and for what was said also %s.",
+		says = fmt.Sprintf("This connection does not say whose memory it is about: send the header %s, %s or %s, and for what was said also %s. "+
+			"The address may say it instead, as in ?user_id=ann&session_id=s1.",
 			access.HeaderUser, access.HeaderAgent, access.HeaderWorkspace, access.HeaderSession)
 	case is(backends.ErrNotFound), is(backends.ErrInvalid):
 		says = text.Truncate(err.Error(), 1000)

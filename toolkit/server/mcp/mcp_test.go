@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -829,6 +830,48 @@ func TestServerSentEvents(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, send("ann", at), "the session ends with its stream")
 	_, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), sse(headers{"X-API-Key": "ann", access.HeaderUser: "bob"}), nil)
 	require.Error(t, err)
+}
+
+// The address may say whose memory a connection is about, within what its key opens, over both
+// transports. What it says is never passed over.
+func TestTheAddressMayNameTheScope(t *testing.T) {
+	w := newWorld(t, testkit.SQLite(t))
+	srv := httptest.NewServer(w.server.SSEHandler())
+	t.Cleanup(srv.Close)
+	for kind, dial := range map[string]func(query string, h headers) sdk.Transport{
+		"/mcp": func(query string, h headers) sdk.Transport {
+			return &sdk.StreamableClientTransport{Endpoint: w.url + query, HTTPClient: &http.Client{Transport: h}}
+		},
+		"/sse": func(query string, h headers) sdk.Transport {
+			return &sdk.SSEClientTransport{Endpoint: srv.URL + "/sse" + query, HTTPClient: &http.Client{Transport: h}}
+		},
+	} {
+		for query, said := range map[string]string{"?user_id=bob&session_id=s1": "wolves", "?session_id=s1&user_id=ann": "bees"} {
+			c := connect(t, dial(query, headers{"X-API-Key": "many"}), nil)
+			assert.Contains(t, ok(t, c, "grep_working_memory", object{"pattern": "I keep"}).text, said, kind)
+		}
+		c := connect(t, dial("?user_id=ann", headers{"X-API-Key": "ann", access.HeaderUser: "ann", access.HeaderSession: "s1"}), nil)
+		assert.Contains(t, ok(t, c, "grep_working_memory", object{"pattern": "I keep"}).text, "bees", kind)
+	}
+	for _, c := range []struct {
+		key, query, says string
+		status           int
+		header           []string
+	}{
+		{"ann", "?user_id=bob", "this key does not open that", http.StatusForbidden, nil},
+		{"ann", "?workspace=garage", "this key does not open that", http.StatusForbidden, nil},
+		{"ann", "?namespace=other", "this key does not open that", http.StatusForbidden, nil},
+		{"many", "?user_id=*", "'*'", http.StatusBadRequest, nil},
+		{"many", "?user_id=ann", `the address names user_id "ann", and the header X-Memory-User "bob"`, http.StatusBadRequest, []string{access.HeaderUser, "bob"}},
+	} {
+		for _, url := range []string{w.url, srv.URL + "/sse"} {
+			refused := post(t, url+c.query, c.key, "", initialize, c.header...)
+			body, err := io.ReadAll(refused.Body)
+			require.NoError(t, err)
+			assert.Equal(t, c.status, refused.StatusCode, c.query)
+			assert.Contains(t, string(body), c.says, c.query)
+		}
+	}
 }
 
 // announced tells of the first bytes of an answer.

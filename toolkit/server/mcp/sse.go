@@ -48,8 +48,9 @@ type stream struct {
 func (all *streams) send(w http.ResponseWriter, r *http.Request, owner string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	id := rand.Text()
-	at := url.URL{Path: r.URL.Path, RawQuery: "sessionid=" + id}
+	id, query := rand.Text(), r.URL.Query() // messages name the scope as the stream does
+	query.Set("sessionid", id)
+	at := url.URL{Path: r.URL.Path, RawQuery: query.Encode()}
 	t := &sdk.SSEServerTransport{Endpoint: at.String(), Response: w}
 	all.open.Store(id, &stream{t, owner})
 	defer all.open.Delete(id)

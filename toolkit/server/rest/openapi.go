@@ -17,6 +17,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
+	"github.com/einomem/einomem/internal/build"
 )
 
 type object = map[string]any
@@ -34,7 +35,7 @@ func (h *Handler) document() error {
 	}
 	doc, err := json.Marshal(object{
 		"openapi":    "3.1.0",
-		"info":       object{"title": "einomem", "version": "1", "description": "Memory of agents. Keys: Authorization: Bearer SECRET."},
+		"info":       object{"title": "einomem", "version": build.Version(), "description": "Memory of agents. Keys: Authorization: Bearer SECRET."},
 		"paths":      paths,
 		"components": object{"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer"}}},
 		"security":   []object{{"key": []string{}}},
