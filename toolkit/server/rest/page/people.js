@@ -32,7 +32,8 @@ export async function onlyPerson(me, namespace) {
 // list shows people in root, those with a part in their names. hrefOf is the place of one.
 export function list(root, { me, namespace, hrefOf, current }, part = '') {
   const group = ({ kind, ids, next }) => {
-    const one = (id) => h('li', h('a', { href: hrefOf({ kind, namespace, id }), dir: 'auto' }, id)), rows = h('ol.rows'), problem = h('div');
+    const one = (id) => h('li', h('a', { href: hrefOf({ kind, namespace, id }), dir: 'auto' }, id));
+    const rows = h('ol.rows'), problem = h('div');
     let left = ids, cursor = next;
     const grow = () => {
       rows.append(...left.slice(0, shown).map(one));

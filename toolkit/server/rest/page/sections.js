@@ -41,7 +41,8 @@ function openSession(context, id) {
   load(box, async () => {
     const { session: s, messages } = await readSession(context.person, id);
     const isLast = (e) => e.seq === s.messages;
-    const failures = (s.failures ?? []).map((f) => h('div.wrong', h('p', t('failure', { a: f.from, b: f.upto, n: f.attempts })), said(f.reason)));
+    const failures = (s.failures ?? []).map((f) =>
+      h('div.wrong', h('p', t('failure', { a: f.from, b: f.upto, n: f.attempts })), said(f.reason)));
     return [h('p.text.large', titleOf(s)), failures,
       context.write && s.failures && retry(context, { scope: { ...context.scope, session_id: id } }),
       s.summary && h('section.card', { id: 'summary' }, h('h3', t('summary')), h('p.muted', t('summaryWhy')), h('p.text', s.summary)),
