@@ -77,7 +77,7 @@ export function readable(value) {
   if (Array.isArray(value)) return value.map((one, i) => [i > 0 && t('comma'), readable(one)]);
   if (typeof value === 'object') return pairs(value);
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
-  return typeof value === 'number' ? number(value) : isTime.test(value) ? moment(value) : value;
+  return typeof value === 'string' && isTime.test(value) ? moment(value) : String(value); // a number may be a year
 }
 
 // spoken shows a text that may be JSON.

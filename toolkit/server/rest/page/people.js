@@ -53,7 +53,7 @@ export function list(root, { me, namespace, hrefOf, current }, part = '') {
       }
     });
     grow();
-    return [h('h2', t(`${kind}s`)), rows, problem, more];
+    return [h('h2', t(`${kind}s`)), rows, more, problem];
   };
   return load(root, async () => {
     const found = await Promise.all(kinds.map(async (kind) => ({ kind, ...(await find(me, { namespace, kind, part })) })));
