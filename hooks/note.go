@@ -41,7 +41,8 @@ type Note struct {
 // note returns the result of a query in the form that the model reads: the day, the standing
 // memories, then facts, episodes and experience, up to Config.NoteTokens.
 func (h *Hooks) note(ctx context.Context, s backends.Scope, query string, found *backends.SearchResponse) Note {
-	v := note.View{Language: h.cfg.Language.For(query), Now: h.cfg.Clock().In(h.zoneOf(ctx, found.Standing)), IDs: h.takesIDs()}
+	v := note.View{Language: h.cfg.Language.For(query), Now: h.cfg.Clock().In(h.zoneOf(ctx, found.Standing)),
+		IDs: h.plan.Tools && (h.cfg.UpdateTool || h.cfg.DeleteTool || h.cfg.ForgetTool)} // a tool takes them
 	n := Note{Scope: s, Query: query, view: v}
 	above := []string{v.Clock(), noteIntros[v.Language], fenceOpen}
 	room := h.cfg.NoteTokens - text.Tokens(strings.Join(above, "\n")+fenceClose)
@@ -49,11 +50,6 @@ func (h *Hooks) note(ctx context.Context, s backends.Scope, query string, found 
 		n.Text, n.Hits = strings.Join(slices.Concat(above, lines, []string{fenceClose}), "\n"), shown
 	}
 	return n
-}
-
-// takesIDs reports whether the agent has a tool that takes the id of a memory.
-func (h *Hooks) takesIDs() bool {
-	return h.plan.Tools && (h.cfg.UpdateTool || h.cfg.DeleteTool || h.cfg.ForgetTool)
 }
 
 // message returns the message that carries a note, or nil for an empty note.

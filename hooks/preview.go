@@ -6,7 +6,6 @@ package hooks
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -67,6 +66,6 @@ func (p *Preview) Why(hit *backends.Hit) (reason string, needs float64) {
 
 // size returns the tokens of the lines of hits.
 func (p *Preview) size(hits []backends.Hit) int {
-	lines, _ := p.view.Lines(hits, math.MaxInt32)
+	lines, _ := p.view.Lines(hits, 1<<30)
 	return text.Tokens(strings.Join(lines, "\n"))
 }

@@ -86,7 +86,7 @@ type leftOut struct {
 	backends.Hit
 	Reason string  `json:"reason"`
 	Needs  float64 `json:"needs,omitempty"` // what would let it in: see [hooks.Preview.Why]
-	Place  int     `json:"place,omitempty"` // among the answers, for "rank"
+	Place  int     `json:"place"`           // among the answers, with those that ended
 	Of     string  `json:"of,omitempty"`    // the memory that replaced it or says the same
 }
 
@@ -187,7 +187,7 @@ func (c *call) preview(in *previewRequest) (*previewResponse, error) {
 	}
 	others := slices.DeleteFunc(slices.Clone(p.Found), func(h backends.Hit) bool { return seen(found.Hits, &h) || seen(p.Hits, &h) })
 	for i, h := range append(found.Hits, others[:min(len(others), mostLeft)]...) {
-		left := leftOut{Hit: h, Of: h.SupersededBy}
+		left := leftOut{Hit: h, Of: h.SupersededBy, Place: i + 1}
 		switch {
 		case seen(p.Hits, &h):
 			continue
@@ -196,9 +196,7 @@ func (c *call) preview(in *previewRequest) (*previewResponse, error) {
 		case !h.Active():
 			left.Reason = "ended"
 		default:
-			if left.Reason, left.Needs = p.Why(&h); left.Reason == "rank" {
-				left.Place = max(i, len(p.Found)) + 1
-			}
+			left.Reason, left.Needs = p.Why(&h)
 		}
 		out.Left = append(out.Left, left)
 	}

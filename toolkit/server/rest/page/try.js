@@ -38,7 +38,8 @@ function leftAs(m, lines) {
   if (m.reason === 'same') return t(line ? 'sameAs' : 'same', { n: line });
   if (m.reason === 'ended' && line) return t('supersededAs', { n: line });
   if (m.reason === 'rank' && !needs) return t('left_behind');
-  return t(`left_${m.reason}`, { s: number(m.score), needs: number(needs), by: number(needs - m.score), place: number(place) });
+  const behind = Math.max(place, needs + 1);
+  return t(`left_${m.reason}`, { s: number(m.score), needs: number(needs), by: number(needs - m.score), place: number(behind) });
 }
 
 function draw(context, p) {

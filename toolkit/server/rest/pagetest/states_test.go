@@ -158,6 +158,11 @@ func TestEveryStateIsDesigned(t *testing.T) {
 			b.enter("#message", "Do I live in Porto near the river, or in Braga?"+kb.Enter)
 			b.until(`document.querySelector('#left')?.scrollIntoView() ?? document.querySelector('#left')`)
 		}, "#left .why", [2]string{"tokens too long", "约多出"}},
+		"try-behind": {phone, nil, func(w *world, b *tab) {
+			w.answers("/preview", http.StatusOK, `{"text": "", "hits": [], "tokens": 0, "room": 500, "left": [{"id": "1", "kind": "fact", "text": "Has a cat.", "score": 0.3, "reason": "rank", "needs": 12, "place": 14}]}`)
+			b.open(w.at("try", "user", "ann"))
+			b.enter("#message", "Which drink do I like?"+kb.Enter)
+		}, "#left .why", [2]string{"place 14, and the best 12 are looked at", "排第 14，只看前 12 条"}},
 		"try-arabic": {phone, nil, func(w *world, b *tab) {
 			b.open(w.at("try", "user", salma.UserID))
 			b.enter("#message", "ماذا تشرب سلمى في الصباح؟"+kb.Enter)
