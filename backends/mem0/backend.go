@@ -18,7 +18,6 @@ import (
 	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/period"
 )
 
 // Backend is mem0-style memory. Search and Add report to Eino's callbacks as component
@@ -61,7 +60,7 @@ func New(ctx context.Context, cfg *Config) (*Backend, error) {
 	}
 	engine := reconcile.Config{
 		Learner: learner.Learner{Keeper: keep, Language: c.Language}, Kind: backends.KindFact, Author: "ChatModel",
-		Location: c.Location, Dates: period.Dates, Confirm: c.Confirm, Describe: c.Describe,
+		Location: c.Location, Confirm: c.Confirm, Describe: c.Describe,
 	}
 	engine.ShownTokens, engine.Prompt, engine.Questions = c.room()
 	if c.Model != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/internal/reconcile"
 	"github.com/einomem/einomem/internal/config"
-	"github.com/einomem/einomem/internal/period"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -104,7 +103,7 @@ func newPersonal(c PersonalConfig, l *learner.Learner) (*Personal, error) {
 	p := &Personal{config: c, language: l.Language, keep: l.Keeper}
 	p.engine = reconcile.New(&reconcile.Config{
 		Learner: *l, Kind: backends.KindPersonal, Author: "model", Shown: c.MaxKnown, ShownTokens: l.Prompt / 4, Confirm: c.Confirm,
-		UsersOnly: true, ByTime: true, Location: c.Location, Dates: period.Dates, Complete: p.complete,
+		UsersOnly: true, ByTime: true, Location: c.Location, Complete: p.complete,
 	})
 	return p, nil
 }

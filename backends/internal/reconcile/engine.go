@@ -76,8 +76,6 @@ type Config struct {
 	ByTime bool
 	// Location is the zone of the times that the model is shown. Optional. Defaults to UTC.
 	Location *time.Location
-	// Dates explains the words for times in a message. Optional.
-	Dates func(message string, said time.Time) []string
 	// Confirm is asked for a request without a Confirm of its own, in three cases: it
 	// retracts memories, one message supersedes more than MostChanges, or an agent's notes
 	// supersede any. Optional. Without it one message may end MostChanges; the surplus is

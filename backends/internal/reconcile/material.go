@@ -15,6 +15,7 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/recall"
+	"github.com/einomem/einomem/internal/period"
 	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
 )
@@ -149,11 +150,8 @@ func (c *Call) conversation(s *stretch) (material string, numbered []*Utterance)
 		said[i] = c.line(p, p.text)
 		if p.learn {
 			n := len(numbered)
-			said[i].N = &n
+			said[i].N, said[i].Dates = &n, period.Dates(p.text, p.Time.In(c.engine.Location))
 			numbered = append(numbered, p.Utterance)
-			if c.engine.Dates != nil {
-				said[i].Dates = c.engine.Dates(p.text, p.Time.In(c.engine.Location))
-			}
 		}
 	}
 	if len(earlier) > 0 {
