@@ -30,6 +30,7 @@ import (
 	"github.com/einomem/einomem/backends/working/core"
 	"github.com/einomem/einomem/backends/working/window"
 	"github.com/einomem/einomem/middleware"
+	"github.com/einomem/einomem/modes"
 	"github.com/einomem/einomem/toolkit/server/access"
 	"github.com/einomem/einomem/toolkit/server/files"
 	"github.com/einomem/einomem/toolkit/server/flows"
@@ -177,6 +178,10 @@ func (s *service) agent(p *parts) *middleware.Config {
 	c.Backend, c.OnError, c.OnNote, c.OnLearned = p.Backend, onError, s.onNote, s.onLearned
 	// Without a model learning takes milliseconds, and the user's next session knows it at once.
 	c.AwaitWrite = c.AwaitWrite || p.model == nil
+	if s.cfg.Facts.Small { // tools lead small models astray
+		c.Mode = cmp.Or(c.Mode, modes.StaticControl)
+	}
+	looks.NoTools = looks.NoTools || c.Mode == modes.StaticControl
 	looks.Budget.Window = cmp.Or(looks.Budget.Window, 128_000)
 	if p.model != nil {
 		looks.Model = p.model

@@ -234,6 +234,22 @@ func TestAConfigurationThatCannotBe(t *testing.T) {
 	}
 }
 
+func TestStaticControlAndSmallModelsHaveNoTools(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	for set, some := range map[string]bool{"": true, "agent: {mode: static_control}": false, "facts: {small: true}": false, "facts: {small: true}\nagent: {mode: both}": true} {
+		file := filepath.Join(t.TempDir(), "einomem.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(set), 0o600))
+		cfg, err := load(file, "", ":memory:", "")
+		require.NoError(t, err)
+		s, err := newService(t.Context(), cfg, backends.Scope{}, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		tools, err := s.mem.Tools(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, some, len(tools) > 0, "%q: %d tools", set, len(tools))
+		require.NoError(t, s.close(t.Context()))
+	}
+}
+
 func TestANewKeyOpensTheServer(t *testing.T) {
 	var out bytes.Buffer
 	require.Zero(t, run(t.Context(), []string{"key", "shop"}, &out, io.Discard))

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -103,11 +104,17 @@ func (c *settings) read(file string) (err error) {
 	}()
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
-	if err = d.Decode(c); errors.Is(err, io.EOF) {
+	switch err = d.Decode(c); {
+	case errors.Is(err, io.EOF):
 		return nil
+	case err != nil:
+		return errors.New(unknown.ReplaceAllString(err.Error(), "there is no setting $1: einomem.yaml of examples/einomem has all"))
 	}
-	return err
+	return nil
 }
+
+// unknown matches what package yaml says of a name that no field has.
+var unknown = regexp.MustCompile(`field (\S+) not found in type \S+`)
 
 // share gives the parts of the library what they have in common, unless they have their own.
 func (c *settings) share() error {
