@@ -15,8 +15,7 @@ import (
 // gate returns the hits for the note of a request: all of them if the request asks memory, else
 // nil. The best score has to reach the bar. Experience and documents are for every request.
 func (h *Hooks) gate(request string, hits []backends.Hit) []backends.Hit {
-	least := h.bar(request, hits)
-	if reach(hits, least) {
+	if reach(hits, h.bar(request, hits)) {
 		return hits
 	}
 	hits = slices.DeleteFunc(hits, func(hit backends.Hit) bool {

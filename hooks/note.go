@@ -35,24 +35,21 @@ type Note struct {
 	Query string         // the user's words
 	Text  string         // as the model reads it; empty: nothing fits, and the model saw only the user's words
 	Hits  []backends.Hit // the memories of Text, in its order
+	view  note.View
 }
 
 // note returns the result of a query in the form that the model reads: the day, the standing
 // memories, then facts, episodes and experience, up to Config.NoteTokens.
 func (h *Hooks) note(ctx context.Context, s backends.Scope, query string, found *backends.SearchResponse) Note {
-	n := Note{Scope: s, Query: query}
-	v := note.View{Language: h.cfg.Language.For(query), Now: h.cfg.Clock().In(h.zoneOf(ctx, found.Standing)), IDs: h.takesIDs()}
+	v := note.View{Language: h.cfg.Language.For(query), Now: h.cfg.Clock().In(h.zoneOf(ctx, found.Standing)),
+		IDs: h.plan.Tools && (h.cfg.UpdateTool || h.cfg.DeleteTool || h.cfg.ForgetTool)} // a tool takes them
+	n := Note{Scope: s, Query: query, view: v}
 	above := []string{v.Clock(), noteIntros[v.Language], fenceOpen}
 	room := h.cfg.NoteTokens - text.Tokens(strings.Join(above, "\n")+fenceClose)
 	if lines, shown := v.Note(found.Standing, found.Hits, room); len(lines) > 0 {
 		n.Text, n.Hits = strings.Join(slices.Concat(above, lines, []string{fenceClose}), "\n"), shown
 	}
 	return n
-}
-
-// takesIDs reports whether the agent has a tool that takes the id of a memory.
-func (h *Hooks) takesIDs() bool {
-	return h.plan.Tools && (h.cfg.UpdateTool || h.cfg.DeleteTool || h.cfg.ForgetTool)
 }
 
 // message returns the message that carries a note, or nil for an empty note.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/speech"
@@ -38,14 +39,15 @@ func (h *Hooks) Preview(ctx context.Context, s backends.Scope, message string) (
 }
 
 // Why returns the reason for which the note leaves a hit out that another search for the message
-// gave, and the score that it lacks, if a score decides: "greeting", "question" (it states
-// nothing), "delicate", "assistant" (its own words), "score", "rank" (others answer better), "room".
+// gave, and what would let it in. That is a score for "delicate", "assistant" (its own words) and
+// "score"; for "rank" (others answer better) the last place that the note looks at; for "room" how
+// many tokens more the note would need. It is 0 for "greeting" and "question" (it states nothing).
 func (p *Preview) Why(hit *backends.Hit) (reason string, needs float64) {
 	if speech.Classify(p.Query) == speech.Filler {
 		return "greeting", 0
 	}
 	if slices.ContainsFunc(p.Found, func(h backends.Hit) bool { return h.ID == hit.ID && h.Text == hit.Text }) {
-		return "room", 0
+		return "room", float64(max(1, p.Tokens+p.size(append(slices.Clone(p.Hits), *hit))-p.size(p.Hits)-p.Room))
 	}
 	if reason, needs = (visible{}).refuses(hit, p.Whole, p.threshold); reason != "" {
 		return reason, needs
@@ -59,5 +61,11 @@ func (p *Preview) Why(hit *backends.Hit) (reason string, needs float64) {
 	case statesNothing(hit):
 		return "question", 0
 	}
-	return "rank", 0
+	return "rank", float64(len(p.Found))
+}
+
+// size returns the tokens of the lines of hits.
+func (p *Preview) size(hits []backends.Hit) int {
+	lines, _ := p.view.Lines(hits, 1<<30)
+	return text.Tokens(strings.Join(lines, "\n"))
 }

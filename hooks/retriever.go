@@ -73,22 +73,18 @@ func document(hit *backends.Hit) *schema.Document {
 	for key, value := range map[string]string{
 		"kind": string(hit.Kind), "when_to_use": hit.WhenToUse, "speaker": hit.Origin.Speaker,
 		"user_id": hit.Scope.UserID, "agent_id": hit.Scope.AgentID, "session_id": hit.Scope.SessionID,
-		"observed": timeText(hit.Observed), "valid": timeText(hit.Valid),
 	} {
 		if value != "" {
 			meta[key] = value
 		}
 	}
+	for key, at := range map[string]time.Time{"observed": hit.Observed, "valid": hit.Valid} {
+		if !at.IsZero() {
+			meta[key] = at.Format(time.RFC3339)
+		}
+	}
 	if hit.Passage != "" {
 		meta["passage"] = true
 	}
-	d := &schema.Document{ID: hit.ID, Content: cmp.Or(hit.Passage, hit.Text), MetaData: meta}
-	return d.WithScore(hit.Score)
-}
-
-func timeText(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Format(time.RFC3339)
+	return (&schema.Document{ID: hit.ID, Content: cmp.Or(hit.Passage, hit.Text), MetaData: meta}).WithScore(hit.Score)
 }

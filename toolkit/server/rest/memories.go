@@ -85,7 +85,8 @@ const mostLeft = 20
 type leftOut struct {
 	backends.Hit
 	Reason string  `json:"reason"`
-	Needs  float64 `json:"needs,omitempty"` // the score that would let it in
+	Needs  float64 `json:"needs,omitempty"` // what would let it in: see [hooks.Preview.Why]
+	Place  int     `json:"place"`           // among the answers, with those that ended
 	Of     string  `json:"of,omitempty"`    // the memory that replaced it or says the same
 }
 
@@ -185,8 +186,8 @@ func (c *call) preview(in *previewRequest) (*previewResponse, error) {
 		return slices.ContainsFunc(list, func(other backends.Hit) bool { return other.ID == h.ID && other.Text == h.Text })
 	}
 	others := slices.DeleteFunc(slices.Clone(p.Found), func(h backends.Hit) bool { return seen(found.Hits, &h) || seen(p.Hits, &h) })
-	for _, h := range append(found.Hits, others[:min(len(others), mostLeft)]...) {
-		left := leftOut{Hit: h, Of: h.SupersededBy}
+	for i, h := range append(found.Hits, others[:min(len(others), mostLeft)]...) {
+		left := leftOut{Hit: h, Of: h.SupersededBy, Place: i + 1}
 		switch {
 		case seen(p.Hits, &h):
 			continue

@@ -158,9 +158,16 @@ func TestAPreviewSaysWhatWasLeftOutAndWhy(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, out)
 	reasons := map[string]bool{}
 	for _, left := range out["left"].([]any) {
-		reason := left.(map[string]any)["reason"].(string)
-		if reasons[reason] = true; reason == "same" {
-			require.Contains(t, ids, left.(map[string]any)["of"])
+		hit := left.(map[string]any)
+		reason := hit["reason"].(string)
+		switch reasons[reason] = true; reason {
+		case "same":
+			require.Contains(t, ids, hit["of"])
+		case "room":
+			require.Positive(t, hit["needs"], "tokens")
+		case "rank":
+			require.Positive(t, hit["place"])
+			require.Positive(t, hit["needs"], "the last place that is looked at")
 		}
 	}
 	require.Contains(t, reasons, "same", "a plan merged it")

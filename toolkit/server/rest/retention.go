@@ -23,12 +23,11 @@ type retentionResponse struct {
 
 // retention runs the rules of the backend dry. One part of a joined backend has them.
 func (c *call) retention(in *scopeQuery) (*retentionResponse, error) {
-	err := c.openAll(in.Scope.Namespace, access.Read)
-	if err != nil {
+	if err := c.openAll(in.Scope.Namespace, access.Read); err != nil {
 		return nil, err
 	}
 	out := &retentionResponse{Texts: map[string]string{}}
-	err = fmt.Errorf("%w: rules of retention", backends.ErrNotFound)
+	err := fmt.Errorf("%w: rules of retention", backends.ErrNotFound)
 	for _, part := range backends.Parts(c.Backend()) {
 		r, ok := part.(interface {
 			Retain(ctx context.Context, q *backends.RetainRequest) (*backends.RetainReport, error)
