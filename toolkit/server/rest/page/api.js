@@ -18,27 +18,29 @@ export async function call(method, path, parameters, body) {
   }
   const headers = { 'Content-Type': 'application/json' };
   if (key()) headers.Authorization = `Bearer ${key()}`;
-  let answer, value;
-  try {
-    // keepalive: a deletion outlives the page that is left
-    answer = await fetch(url, { method, headers, body: body && JSON.stringify(body),
-      keepalive: method === 'DELETE' || path.endsWith('/delete') });
-    value = await answer.json();
-  } catch {
-    value = { code: 'offline' };
-  }
-  if (answer?.ok && value.code !== 'offline') return value;
-  throw failure(value);
+  // keepalive: a deletion outlives the page that is left
+  const answer = await fetch(url, { method, headers, body: body && JSON.stringify(body),
+    keepalive: method === 'DELETE' || path.endsWith('/delete') }).catch(() => undefined);
+  const value = await answer?.json().catch(() => undefined);
+  if (answer?.ok && value) return value;
+  throw failure(answer, value);
 }
 
-const failure = ({ code, error } = { code: 'offline' }) => Object.assign(new Error(t('e_' + code, {}, error)), { code });
+// codes are those of answers that name none: something in front of the server gave them.
+const codes = { 401: 'no_key', 403: 'denied', 404: 'not_found', 413: 'too_large', 429: 'rate', 500: 'internal' };
+
+// failure is an error with a sentence for the reader. Where that is a general one, details are the server's words.
+function failure(answer, value) {
+  const code = value?.code ?? codes[answer?.status] ?? 'offline', general = t('e_invalid'), sentence = t('e_' + code, {}, general);
+  return Object.assign(new Error(sentence), { code, details: sentence === general ? value?.error : '' });
+}
 
 // download saves an answer as a file.
 export async function download(path, parameters, name) {
   const url = new URL(path, base);
   for (const [field, value] of Object.entries(parameters)) url.searchParams.set(field, value);
   const answer = await fetch(url, { headers: key() ? { Authorization: `Bearer ${key()}` } : {} }).catch(() => undefined);
-  if (!answer?.ok) throw failure(await answer?.json().catch(() => undefined));
+  if (!answer?.ok) throw failure(answer, await answer?.json().catch(() => undefined));
   const link = Object.assign(document.createElement('a'), { href: URL.createObjectURL(await answer.blob()), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

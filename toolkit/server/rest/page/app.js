@@ -4,7 +4,7 @@
 // The page itself: signing in, whose memory is shown, and which part of it. The address after
 // "#" says both: #/SECTION/KIND/NAMESPACE/ID/ITEM.
 import { download, get, key, post, setKey } from './api.js';
-import { ask, badge, button, byId, endToasts, facts, h, put, toast, wrong } from './dom.js';
+import { ask, badge, button, byId, endToasts, facts, h, load, put, toast, wrong } from './dom.js';
 import { locale, switchLanguage, t } from './i18n.js';
 import { memories } from './memories.js';
 import { onlyPerson, overview, side } from './people.js';
@@ -64,7 +64,7 @@ function show(anew) {
     const isClosed = person && !opens(person);
     put(byId('main'), person && heading(person, isClosed ? '' : section), view);
     openItem = undefined;
-    if (isClosed) put(view, h('p.wrong', { role: 'alert' }, t('e_denied')));
+    if (isClosed) put(view, wrong({ message: t('e_denied') }));
     else openItem = section ? { ...views, ...serverViews }[section](view, contextOf(place, person)) : overview(view, peopleOf());
     current();
     byId('main').focus({ preventScroll: true });
@@ -82,21 +82,15 @@ function show(anew) {
 // heading names a person, with what can be done with all of it, and the sections; without one there is the name alone.
 const heading = (person, section) => [
   h('div.title', badge(t(person.kind)), h('h1', { dir: 'auto' }, person.id), section && isOwn(person) && h('div.actions',
-    button(t('export'), (event) => save(event.target, person), { id: 'export' }),
+    button(t('export'), () => save(person), { id: 'export' }),
     me.write && button(t('forget'), () => forget(person), { class: 'danger', id: 'forget' }))),
   section && h('nav.tabs', { 'aria-label': t('sections') }, sectionsOf(person).map((s) =>
     h('a', { href: placeOf(s, person), 'aria-current': s === section && 'page', 'data-tab': s }, t(s))))];
 
 // save downloads all that is held of a person.
-async function save(from, person) {
-  from.disabled = true;
-  try {
-    await download('export', scopeOf(person), `${person.kind}-${person.id.replace(/[^\p{L}\p{N}._-]/gu, '_')}.jsonl`);
-    toast(t('exported'));
-  } catch (error) {
-    toast(error.message);
-  }
-  from.disabled = false;
+async function save(person) {
+  await download('export', scopeOf(person), `${person.kind}-${person.id.replace(/[^\p{L}\p{N}._-]/gu, '_')}.jsonl`);
+  toast(t('exported'));
 }
 
 // open shows content in the panel beside the list.
@@ -146,27 +140,36 @@ function forget(person) {
 
 function receiptOf({ partition, elsewhere = [], checked = [], outside = [], ...erased }) {
   const counts = (e) => facts(['memories', 'sessions', 'messages', 'blobs'].map((name) => [name, String(e[name])]));
-  const lines = (title, texts) => texts.length > 0 && [h('h3', t(title)), h('ul', texts.map((text) => h('li', text)))];
+  const lines = (title, texts) => texts.length > 0 && h('details', h('summary', t(title)), h('ul', texts.map((text) => h('li', text))));
   return [h('h1', `${t('receipt')}: ${partition.id}`), counts(erased),
     elsewhere.map((s) => [h('h3', `${t('elsewhere')}: ${t(s.partition.kind)} ${s.partition.id}`), counts(s)]),
     lines('checked', checked), lines('outside', outside)];
 }
 
 // start asks what the key opens, and shows that, or the form that asks for a key.
-async function start() {
-  try {
-    me = await get('me');
-  } catch (error) {
-    signIn(error.code === 'no_key' && !key() ? '' : wrong(error));
-    return;
-  }
-  byId('who').textContent = me.write ? me.key : `${me.key} · ${t('readOnly')}`;
-  byId('out').hidden = !key();
-  namespace = me.opens.namespaces.find((name) => name !== '*') ?? 'default';
-  const only = !where().section && (await onlyPerson(me, namespace).catch(() => {}));
-  if (only) location.replace(placeOf('memories', only));
-  drawPeople();
-  show(true);
+function start() {
+  const root = h('div');
+  put(byId('main'), h('div.view', h('h1', 'einomem'), root));
+  load(root, async () => {
+    try {
+      me = await get('me');
+    } catch (error) {
+      if (error.code !== 'no_key') throw error;
+      signIn(key() && wrong(error));
+      return;
+    }
+    byId('who').textContent = me.write ? me.key : `${me.key} · ${t('readOnly')}`;
+    byId('out').hidden = !key();
+    namespace = me.opens.namespaces.find((name) => name !== '*') ?? 'default';
+    drawPeople();
+    show(true);
+    if (!where().section) onlyPerson(me, namespace).then(openOnly, () => {}); // the list of people says why it failed
+  });
+}
+
+// openOnly shows the only person of a key, unless the reader went elsewhere meanwhile.
+function openOnly(person) {
+  if (person && !where().section) location.replace(placeOf('memories', person));
 }
 
 function signIn(problem) {

@@ -33,9 +33,30 @@ export function put(element, ...parts) {
   if (hash) [...element.querySelectorAll('a')].find((a) => a.hash === hash)?.focus({ preventScroll: true });
 }
 
-export const button = (text, onclick, attributes = {}) => h('button', { type: 'button', onclick, ...attributes }, text);
+// button is one to click. While what it began goes on, it is dimmed, and another click does nothing.
+export function button(text, act, attributes = {}) {
+  const onclick = async (event) => {
+    if (element.getAttribute('aria-busy')) return;
+    element.setAttribute('aria-busy', 'true');
+    try {
+      await act(event);
+    } finally {
+      element.removeAttribute('aria-busy');
+    }
+  };
+  const element = h('button', { type: 'button', onclick, ...attributes }, text);
+  return element;
+}
+
 export const badge = (text, look = 'plain') => h(`span.badge.${look}`, text);
-export const wrong = (error) => h('p.wrong', { role: 'alert' }, error.message);
+export const wrong = ({ message, details }) => h('div.wrong', { role: 'alert' }, h('p', message), said(details));
+
+// said keeps the words of a program for those who want them.
+export const said = (details) => details && h('details', h('summary', t('details')), h('p.text', details));
+
+// wayOut is what a reader can do about an error. Nothing on the page opens what a key does not open.
+const wayOut = ({ code }, again) => code === 'no_key' ? button(t('signIn'), () => byId('out').click()) :
+  code !== 'denied' && button(t('again'), again);
 
 export const choice = (label, options, value, onchange) => h('select', { 'aria-label': label, onchange },
   options.map(([v, text]) => h('option', { value: v, selected: v === value }, text)));
@@ -43,6 +64,31 @@ export const choice = (label, options, value, onchange) => h('select', { 'aria-l
 // facts is a list of names and values, without those that have no value.
 export const facts = (pairs) => h('dl.facts', pairs.filter(([, value]) => value).map(([name, value]) =>
   h('div', { 'data-fact': name }, h('dt', t(name)), h('dd', value))));
+
+// pairs is a list of the names and values that a program keeps.
+export const pairs = (values) => h('dl.facts', Object.entries(values).map(([name, value]) => h('div', { 'data-fact': name },
+  h('dt', { dir: 'auto' }, t(`meta_${name}`, {}, name.replaceAll('_', ' '))), h('dd', { dir: 'auto' }, readable(value)))));
+
+const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+
+// readable shows a value of JSON without its marks.
+export function readable(value) {
+  if (value === null || value === '') return '–';
+  if (Array.isArray(value)) return value.map((one, i) => [i > 0 && t('comma'), readable(one)]);
+  if (typeof value === 'object') return pairs(value);
+  if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
+  return typeof value === 'string' && isTime.test(value) ? moment(value) : String(value); // a number may be a year
+}
+
+// spoken shows a text that may be JSON.
+export function spoken(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === 'object' ? h('div', readable(value)) : h('p.text', text);
+  } catch {
+    return h('p.text', text);
+  }
+}
 
 // bar is a line of a plot. What took off is drawn in another colour.
 export const bar = (name, text, value, most, shown) => h('div', { 'data-bar': name }, h('dt', text),
@@ -60,18 +106,26 @@ export const number = (n, digits = 2) => new Intl.NumberFormat(locale, { maximum
 
 const latest = new WeakMap(); // the work that an element waits for
 
-// load shows what work returns, or why it failed. An answer that comes after a later question is dropped.
-export async function load(root, work) {
+const patience = 5000; // milliseconds, until the page says that it still waits
+
+// load shows what work returns, or why it failed; done runs once it is shown. An answer that comes after a later question
+// is dropped.
+export async function load(root, work, done) {
   const turn = {}, isLatest = () => latest.get(root) === turn;
   latest.set(root, turn);
   if (!root.hasChildNodes()) put(root, h('p.muted.loading', t('loading')));
   root.setAttribute('aria-busy', 'true');
+  const waits = root.querySelector(':scope > .loading'), slow = setTimeout(() => waits?.append(' ', t('slow')), patience);
   try {
     const content = await work();
-    if (isLatest()) put(root, content);
+    if (isLatest()) {
+      put(root, content);
+      done?.();
+    }
   } catch (error) {
-    if (isLatest()) put(root, wrong(error), button(t('again'), () => load(root, work)));
+    if (isLatest()) put(root, wrong(error), wayOut(error, () => load(root, work, done)));
   }
+  clearTimeout(slow);
   if (isLatest()) root.removeAttribute('aria-busy');
 }
 
@@ -90,6 +144,7 @@ export function rows(items, row, none = t('nothing'), read = undefined) {
   const grow = async () => {
     if (isGrowing) return undefined;
     isGrowing = true;
+    more.setAttribute('aria-busy', 'true');
     put(problem);
     try {
       if (list.children.length >= items.length) {
@@ -103,9 +158,10 @@ export function rows(items, row, none = t('nothing'), read = undefined) {
       return undefined;
     } finally {
       isGrowing = false;
+      more.removeAttribute('aria-busy');
     }
   };
-  const more = button(t('more'), async () => (await grow())?.querySelector('a')?.focus());
+  const more = button(t('more'), () => grow().then((first) => first?.querySelector('a')?.focus()));
   draw();
   const end = new IntersectionObserver(async (seen) => {
     if (!seen.at(-1).isIntersecting || more.hidden) return;

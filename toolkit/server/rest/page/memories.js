@@ -3,7 +3,7 @@
 
 // The memories of a person or a workspace: search, filter, list and timeline, a page at a time.
 import { get, post } from './api.js';
-import { button, check, choice, day, h, load, number, put, rows } from './dom.js';
+import { button, check, choice, day, h, load, number, put, rows, wrong } from './dom.js';
 import { line, scaleOf, since, stateOf } from './hits.js';
 import { t } from './i18n.js';
 import { addFact, openMemory } from './memory.js';
@@ -73,7 +73,7 @@ export function memories(root, context) {
     const isNarrow = chosen.query || chosen.about || chosen.kind || chosen.state !== 'active';
     const none = chosen.part ? 'press' : isNarrow ? 'noMatch' : chosen.said || context.kinds ? 'nothing' : 'noFacts';
     const count = next ? t('newest') : t(chosen.query ? 'best' : 'count', { n: number(items.length) });
-    return [degraded && h('p.wrong', t('degraded', { e: degraded })),
+    return [degraded && wrong({ message: t('degraded'), details: degraded }),
       items.length > 0 && h('div.title', h('p.muted', count), selected.start(list)),
       h('div', { class: chosen.view }, rows(list, row, t(none), read)), selected.bar];
   }

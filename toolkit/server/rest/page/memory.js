@@ -3,12 +3,13 @@
 
 // One memory: what is known of it, and what can be done with it.
 import { call, get, post } from './api.js';
-import { ask, badge, button, check, date, facts, h, load, moment, number, toast } from './dom.js';
+import { ask, badge, button, check, date, facts, h, load, moment, number, pairs, toast, wrong } from './dom.js';
 import { bars, scaleOf } from './hits.js';
 import { t } from './i18n.js';
 import { blocksOf, messageOf, readSession } from './sections.js';
 import { askToDelete } from './selection.js';
 
+const ofPrograms = ['hash', 'reflect']; // names of metadata that say nothing to a reader
 const pathOf = (id) => `memories/${encodeURIComponent(id)}`;
 
 // openMemory shows a memory in the panel. hit is what a search found, if one did; refresh reads the list again.
@@ -17,9 +18,10 @@ export function openMemory(context, id, hit, refresh) {
   const redraw = () => load(box, async () => {
     const m = await get(pathOf(id), scope);
     const [blocks, former, successor, turn, events] = await Promise.all([
-      context.write && context.has('blocks') ? blocksOf(context) : [],
+      context.write && context.has('blocks') ? blocksOf(context).catch(() => []) : [], // there is just no button to pin it there
       m.supersedes && link(context, 'replaces', m.supersedes), m.superseded_by && link(context, 'replacedBy', m.superseded_by),
       turnOf(context, m), get(`${pathOf(id)}/history`, scope).then((answer) => answer.events)]);
+    const known = Object.entries(m.metadata ?? {}).filter(([name]) => !ofPrograms.includes(name));
     const marks = ['standing', 'delicate'].filter((name) => m[name]).map((name) => badge(t(name)));
     return [h('p.meta', badge(t(m.kind)), marks, m.superseded_by && badge(t('superseded'), 'late')), h('p.text.large', m.text),
       context.write && h('div.actions', button(t('edit'), () => edit(context, m, changed), { id: 'edit' }),
@@ -30,7 +32,8 @@ export function openMemory(context, id, hit, refresh) {
       former, successor, h('h3', t('turn')), turn, h('h3', t('history')), events.reverse().map((e) => change(e, id)), h('h3', t('memory')),
       facts([['whenToUse', m.when_to_use], ['said', moment(m.observed)], ['since', date(m.valid)], ['ended', moment(m.invalidated)],
         ['expires', moment(m.expires)], ['quality', m.quality && number(m.quality)], ['from', m.origin?.speaker],
-        ['metadata', m.metadata && JSON.stringify(m.metadata)], ['id', id]])];
+        ['id', id]]),
+      known.length > 0 && [h('h3', t('metadata')), pairs(Object.fromEntries(known))]];
   });
   const changed = () => {
     redraw();
@@ -41,7 +44,7 @@ export function openMemory(context, id, hit, refresh) {
 }
 
 async function link(context, title, id) {
-  const text = await get(pathOf(id), context.scope).then((m) => m.text, () => id); // it may be deleted
+  const text = await get(pathOf(id), context.scope).then((m) => m.text, () => t('notThere')); // it may be deleted
   return h('p.chain', { 'data-chain': title }, h('span.muted', t(title)), h('a', { href: context.item('memories', id).href }, text));
 }
 
@@ -63,11 +66,11 @@ async function turnOf(context, m) {
     const { messages } = await readSession(speaker, session);
     const taught = messages.map((e) => (ids ? ids.includes(e.id) : e.turn === turn));
     const first = taught.indexOf(true), end = taught.lastIndexOf(true) + 3;
-    if (first < 0) throw new Error(t('turnGone'));
+    if (first < 0) return h('p.muted', t('turnGone'));
     return [messages.map((e, i) => messageOf(e, taught[i] && 'taught')).slice(Math.max(0, first - 2), end),
       h('a', { href: context.item('sessions', session, speaker).href }, t('wholeSession'))];
-  } catch {
-    return h('p.muted', t('turnGone'));
+  } catch (error) {
+    return ['not_found', 'denied', 'forgotten'].includes(error.code) ? h('p.muted', t('turnGone')) : wrong(error);
   }
 }
 
@@ -88,7 +91,7 @@ export function addFact(context, refresh) {
   ask(t('addFact'), [h('p.muted', t('addFactWhy')), fields], t('save'), async () => {
     const { text, ...marks } = said(), message = { role: 'user', content: text };
     const { items: [item] } = await post('add', { scope: context.scope, kind: 'fact', verbatim: true, messages: [message] });
-    if (item.error) throw new Error(t(`e_${item.error}`, {}, t('notAdded')));
+    if (item.error) throw Object.assign(new Error(t('notAdded')), { details: item.error });
     if (marks.standing || marks.delicate) await write(context, item.memory.id, marks);
     refresh();
     const isNew = item.outcome === 'added';

@@ -3,7 +3,7 @@
 
 // Whom the server remembers: found by a part of their names, a page at a time, and how many there are.
 import { get } from './api.js';
-import { button, byId, choice, h, load, number, put, toast } from './dom.js';
+import { button, byId, choice, h, load, number, put, wrong } from './dom.js';
 import { t } from './i18n.js';
 import { usage } from './usage.js';
 
@@ -30,9 +30,10 @@ export async function onlyPerson(me, namespace) {
 }
 
 // list shows people in root, those with a part in their names. hrefOf is the place of one.
-export async function list(root, { me, namespace, hrefOf, current }, part = '') {
+export function list(root, { me, namespace, hrefOf, current }, part = '') {
   const group = ({ kind, ids, next }) => {
-    const one = (id) => h('li', h('a', { href: hrefOf({ kind, namespace, id }), dir: 'auto' }, id)), rows = h('ol.rows');
+    const one = (id) => h('li', h('a', { href: hrefOf({ kind, namespace, id }), dir: 'auto' }, id));
+    const rows = h('ol.rows'), problem = h('div');
     let left = ids, cursor = next;
     const grow = () => {
       rows.append(...left.slice(0, shown).map(one));
@@ -42,22 +43,23 @@ export async function list(root, { me, namespace, hrefOf, current }, part = '') 
     };
     const more = button(t('more'), async () => {
       const from = rows.children.length;
-      if (!left.length) {
-        const page = await find(me, { namespace, kind, part, cursor });
-        left = page.ids;
-        cursor = page.next;
+      put(problem);
+      try {
+        if (!left.length) ({ ids: left, next: cursor } = await find(me, { namespace, kind, part, cursor }));
+        grow();
+        rows.children[from]?.querySelector('a').focus();
+      } catch (error) {
+        put(problem, wrong(error));
       }
-      grow();
-      rows.children[from]?.querySelector('a').focus();
     });
     grow();
-    return [h('h2', t(`${kind}s`)), rows, more];
+    return [h('h2', t(`${kind}s`)), rows, more, problem];
   };
-  const found = await Promise.all(kinds.map(async (kind) => ({ kind, ...(await find(me, { namespace, kind, part })) })));
-  if ((byId('find')?.value.trim() ?? '') !== part) return; // another search began meanwhile
-  const some = found.filter((f) => f.ids.length > 0);
-  put(root, some.length ? some.map(group) : h('p.muted', t(part ? 'nobodyFound' : 'noPeople')));
-  current();
+  return load(root, async () => {
+    const found = await Promise.all(kinds.map(async (kind) => ({ kind, ...(await find(me, { namespace, kind, part })) })));
+    const some = found.filter((f) => f.ids.length > 0);
+    return some.length ? some.map(group) : h('p.muted', t(part ? 'nobodyFound' : 'noPeople'));
+  }, current);
 }
 
 // side draws the list with its search, the server's page, and the form that opens anyone by id.
@@ -66,7 +68,7 @@ export function side(root, context) {
   let waiting;
   const oninput = () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => list(people, context, field.value.trim()).catch((error) => toast(error.message)), 120);
+    waiting = setTimeout(() => list(people, context, field.value.trim()), 120);
   };
   const label = { placeholder: t('findPeople'), 'aria-label': t('findPeople') };
   const field = h('input', { id: 'find', type: 'search', oninput, ...label, autocomplete: 'off' });
@@ -83,25 +85,27 @@ export function side(root, context) {
       h('li', h('a', { href: placeOf(s) }, t(s)))))],
     h('form', { onsubmit }, h('h2', t('openById')), kind, id,
       h('details', { open: context.namespace !== 'default' }, h('summary', t('namespace')), space), h('button', t('open'))));
-  list(people, context).catch((error) => put(people, h('p.wrong', error.message)));
+  list(people, context);
 }
 
 // overview shows how many people and memories there are, what waits to be learnt from and what failed, and what to do next.
+// What today costs comes by itself: it may fail alone.
 export function overview(root, { me, namespace, placeOf }) {
-  load(root, async () => {
-    const server = opensServer(me);
-    const [all, learning, cost] = await Promise.all([
-      me.features.includes('sessions') && opensAll(me) && get('people', { namespace, count: true, limit: 1 }),
-      server && get('health'), server && me.features.includes('usage') && usage()]);
+  const server = opensServer(me), counted = h('div'), cost = h('div');
+  put(root, h('h1', t('overview')), counted, cost);
+  if (server && me.features.includes('usage')) load(cost, usage);
+  load(counted, async () => {
+    const [all, learning] = await Promise.all([
+      me.features.includes('sessions') && opensAll(me) && get('people', { namespace, count: true, limit: 1 }), server && get('health')]);
     const counts = all && (all.counts ?? {}), failed = learning && learning.failing + learning.parked;
     const waits = learning?.over_budget > 0 && t('overBudget', { n: number(learning.over_budget) });
     const card = (name, value, note) => h(note ? 'div.card.count.late' : 'div.card.count', { 'data-count': name },
       h('strong', number(value)), h('span', t(name)), note);
-    return [h('h1', t('overview')), h('div.counts',
+    return [h('div.counts',
       counts && [kinds.map((kind) => card(`${kind}s`, counts[kind] ?? 0)), all.facts !== -1 && card('kept', all.facts ?? 0)],
       learning && [card('waiting', learning.messages, waits),
         card('failures', failed, failed > 0 && h('a', { href: placeOf('health') }, t('look')))]),
-    counts && !Object.keys(counts).length ? next() : h('p.muted', t('choose')), cost];
+    counts && !Object.keys(counts).length ? next() : h('p.muted', t('choose'))];
   });
 }
 

@@ -3,7 +3,7 @@
 
 // What there is beside memories: sessions, what replies were shown, core blocks, tools, and how learning goes.
 import { all, get, post } from './api.js';
-import { badge, bar, button, date, facts, h, load, moment, number, rows, toast } from './dom.js';
+import { badge, bar, button, date, facts, h, load, moment, number, put, rows, said, spoken, toast } from './dom.js';
 import { line, scaleOf } from './hits.js';
 import { t } from './i18n.js';
 
@@ -16,8 +16,8 @@ export const readSession = (person, id) => get('messages', { ...scopeOf(person),
 export function messageOf(e, mark) {
   return h('article.message', { 'data-role': e.role, 'data-mark': mark, 'data-seq': e.seq },
     h('p.meta', h('strong', e.name || t(e.role || 'tool')), h('time', moment(e.time)), mark && badge(t(mark))),
-    h('p.text', e.erased ? t('erased') : e.content),
-    e.tool_calls?.map((c) => h('code', `${c.function.name} ${c.function.arguments}`)));
+    e.erased ? h('p.text', t('erased')) : e.role === 'tool' ? spoken(e.content) : h('p.text', e.content),
+    e.tool_calls?.map((c) => h('div.called', h('p.meta', t('called', { n: c.function.name })), spoken(c.function.arguments))));
 }
 
 // sessions shows the conversations of a person, and returns what opens one.
@@ -41,7 +41,8 @@ function openSession(context, id) {
   load(box, async () => {
     const { session: s, messages } = await readSession(context.person, id);
     const isLast = (e) => e.seq === s.messages;
-    const failures = (s.failures ?? []).map((f) => h('p.wrong', t('failure', { a: f.from, b: f.upto, n: f.attempts, e: f.reason })));
+    const failures = (s.failures ?? []).map((f) =>
+      h('div.wrong', h('p', t('failure', { a: f.from, b: f.upto, n: f.attempts })), said(f.reason)));
     return [h('p.text.large', titleOf(s)), failures,
       context.write && s.failures && retry(context, { scope: { ...context.scope, session_id: id } }),
       s.summary && h('section.card', { id: 'summary' }, h('h3', t('summary')), h('p.muted', t('summaryWhy')), h('p.text', s.summary)),
@@ -96,15 +97,17 @@ export function tools(root, context) {
 }
 
 // health shows how learning goes in all sessions of the server.
-export function health(root, context) {
+export function health(top, context) {
+  const root = h('div');
+  put(top, h('h1', t('health')), root);
   load(root, async () => {
     const s = await get('health');
     const isCalm = !s.messages && !s.failing && !s.parked;
-    return [h('h1', t('health')), h('p.muted', t(isCalm ? 'healthy' : 'healthWhy')),
+    return [h('p.muted', t(isCalm ? 'healthy' : 'healthWhy')),
       h('div.card', facts([['backlog', number(s.messages)], ['inSessions', number(s.sessions)], ['oldest', date(s.oldest)],
         ['forTomorrow', s.over_budget > 0 && number(s.over_budget)],
         ['queued', number(s.queued)], ['failing', number(s.failing)], ['failingSince', date(s.since)], ['parked', number(s.parked)],
-        ['lastError', s.last_error]])),
+        ['lastError', said(s.last_error)]])),
       context.write && (s.failing > 0 || s.parked > 0) && retry(context, {})];
   });
 }

@@ -3,7 +3,7 @@
 
 // Suggestions for tidying what is remembered of a person: looked at, and carried out or declined.
 import { get, post } from './api.js';
-import { button, check, h, load, number, put, toast, wrong } from './dom.js';
+import { button, check, h, load, number, put, readable, toast, wrong } from './dom.js';
 import { t } from './i18n.js';
 
 // tidy shows the suggestions that wait, or offers to look for some.
@@ -17,7 +17,7 @@ export function tidy(root, context) {
     await load(body, async () => of(await post('plans', { scope: context.scope })));
     look.disabled = false;
   }, { class: 'main', id: 'look' });
-  put(root, h('p.muted', t('tidyWhy')), h('div.actions', look), body);
+  put(root, h('p.muted', t('tidyWhy')), h('div.actions', look), body, h('p.muted', t('tidyWaits')));
   load(body, async () => of((await get('plans', context.scope)).plans[0]));
 }
 
@@ -31,7 +31,7 @@ function suggestions(context, plan, end) {
       const isUndoable = done.done > 0;
       toast(done.conflicts?.length ? t('tidyPartly', { n: done.conflicts.length }) : text, isUndoable && (() => undo(context, plan)));
     } catch (error) {
-      put(problem, wrong(error));
+      put(problem, wrong(error.code === 'not_found' ? { message: t('tidyGone') } : error));
     }
   };
   const ticked = () => boxes.flatMap(({ box }, i) => (box.checked ? [i] : []));
@@ -48,7 +48,7 @@ const undo = (context, plan) => post('plans/undo', { scope: context.scope, id: p
 // effect shows what an operation takes away, and what it leaves or adds.
 function effect({ op, changes = [], evidence = [], stays, text, field, value, into, votes }) {
   const gone = op === 'field' || op === 'vote' || op === 'promote' ? 'p' : 'del';
-  const fresh = text || stays?.text || (field && `${field}: ${JSON.stringify(value)}`);
+  const fresh = text || stays?.text || (field && [`${field.replaceAll('_', ' ')}: `, readable(value)]);
   return [changes.map((m) => h(`${gone}.text`, m.text)), fresh && h('ins.text', fresh), into && h('p.meta', t('into', { w: into })),
     votes && h('p.meta', t('votes', { n: votes > 0 ? `+${votes}` : votes })),
     evidence.length > 0 && [h('p.meta', t('evidence')), h('ul', evidence.map((m) => h('li.text', m.text)))]];

@@ -34,11 +34,12 @@ const shownAs = (m) => (m.standing ? t('becauseStanding') : m.score > 0 ? t('bec
 
 // leftAs says why the search or the note left a memory out, as the server knows it.
 function leftAs(m, lines) {
-  const by = { s: number(m.score), least: number(m.needs), by: number(m.needs - m.score) };
-  const line = lines.findIndex((other) => other.id === m.of) + 1;
+  const { needs = 0, place = 0 } = m, line = lines.findIndex((other) => other.id === m.of) + 1;
   if (m.reason === 'same') return t(line ? 'sameAs' : 'same', { n: line });
   if (m.reason === 'ended' && line) return t('supersededAs', { n: line });
-  return t(`left_${m.reason}`, by);
+  if (m.reason === 'rank' && !needs) return t('left_behind');
+  const behind = Math.max(place, needs + 1);
+  return t(`left_${m.reason}`, { s: number(m.score), needs: number(needs), by: number(needs - m.score), place: number(behind) });
 }
 
 function draw(context, p) {

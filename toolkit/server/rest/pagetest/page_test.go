@@ -456,7 +456,11 @@ func TestTheKeyboardReachesEverything(t *testing.T) {
 		missed = new Set([...document.querySelectorAll('a[href], button, input, select')].filter((e) => e.checkVisibility()));
 		document.addEventListener('focusin', ({ target: e }) => getComputedStyle(e).outlineStyle !== 'none' &&
 			(e.ariaLabel || e.innerText || e.labels[0].innerText) && missed.delete(e))`, nil))
-	b.press(strings.Repeat(kb.Tab, 60))
+	for range 200 { // the controls of the window itself are stops, too
+		if b.press(kb.Tab); eval[bool](b, `missed.size === 0`) {
+			break
+		}
+	}
 	require.Empty(t, eval[[]string](b, `[...missed].map((e) => e.outerHTML)`), "reached, with an outline and a name")
 }
 
