@@ -90,16 +90,17 @@ func (c *call) talk(ctx context.Context, s *service, a *chatServer) error {
 	if isTerminal(c.err) {
 		fmt.Fprintln(c.err, orders)
 	}
-	lines := make(chan string)
+	lines, in := make(chan string), bufio.NewScanner(c.Root().Reader)
 	go func() { // a read from a terminal blocks: this ends one line after ctx, or with the process
 		defer close(lines)
-		for in := bufio.NewScanner(c.Root().Reader); in.Scan() && ctx.Err() == nil; {
+		for in.Scan() && ctx.Err() == nil {
 			select {
 			case lines <- strings.TrimSpace(in.Text()):
 			case <-ctx.Done():
 			}
 		}
 	}()
+	defer fmt.Fprintln(c.err) // after the last prompt
 	for {
 		fmt.Fprintf(c.err, "%s> ", scope.UserID)
 		select {
@@ -107,7 +108,7 @@ func (c *call) talk(ctx context.Context, s *service, a *chatServer) error {
 			return nil
 		case said, more := <-lines:
 			if !more {
-				return nil
+				return in.Err() // such as of a line of more than 64 KB
 			}
 			switch {
 			case said == "":

@@ -40,7 +40,7 @@ func open(ctx context.Context, at string, create bool) (store.Store, error) {
 		return db, err
 	}
 	if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) && !create {
-		return nil, fmt.Errorf("there is no memory file %q: -store names another, or a server as redis://host:6379 or postgres://host/database", at)
+		return nil, fmt.Errorf("there is no memory file %q: serve, chat and add make it, and -store names another, or a server as redis://host:6379 or postgres://host/database", at)
 	}
 	return sqlitestore.Open(ctx, at, nil)
 }

@@ -177,6 +177,8 @@ func TestAChatKeepsNoLineForTheProgram(t *testing.T) {
 	for _, line := range []string{"/help", "/quit", "/notes", "/new", "coffee"} {
 		require.NotContains(t, held, line)
 	}
+	_, errout = p.reads("I like cocoa.\n"+strings.Repeat("x", 100_000)+"\nI like coffee.\n", 1, "chat", "-user", "ann")
+	require.Contains(t, errout, "too long", "it does not end in silence")
 	out, _ = p.run(0, "chat", "-user", "ann", "-say", "Forget that I like tea.")
 	require.NotContains(t, out, "Noted", "it was not done")
 	p.run(0, "chat", "-user", "ann", "-say", "/etc/hosts is a file.")
