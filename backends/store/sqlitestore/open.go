@@ -153,6 +153,10 @@ func (s *Store) dataSource() (dsn string, err error) {
 	if info, err := os.Stat(s.abs); err == nil && !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%w: %s is not a regular file", backends.ErrInvalid, s.abs)
 	}
+	// What people said is for the owner of the file alone; SQLite gives the files beside it the same mode.
+	if f, err := os.OpenFile(s.abs, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		_ = f.Close() // SQLite opens it anew, and reports what fails
+	}
 	slashed := filepath.ToSlash(s.abs)
 	if !strings.HasPrefix(slashed, "/") { // of Windows
 		slashed = "/" + slashed

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
 )
 
@@ -74,4 +75,22 @@ func TestWhatIsReadOnlyIsUnavailable(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrUnavailable, name)
 		require.ErrorContains(t, err, path[:len(path)-len("mem.db")], name)
 	}
+}
+
+func TestANewFileIsItsOwnersAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s, err := sqlitestore.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	p := backends.Partition{Namespace: backends.DefaultNamespace, Kind: backends.PartitionUser, ID: "ann"}
+	_, err = s.Apply(t.Context(), p, &store.Batch{Mutations: []store.Mutation{store.Put(&store.Record{Memory: backends.Memory{ID: "1", Kind: backends.KindFact, Text: "tea"}})}})
+	require.NoError(t, err)
+	files, err := filepath.Glob(path + "*")
+	require.NoError(t, err)
+	require.Len(t, files, 3, "the database, its log and the index of the log")
+	for _, file := range files {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), file)
+	}
+	require.NoError(t, s.Close())
 }
