@@ -15,14 +15,14 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 52106, 36_000},
-	{"lines linked by middleware", 13931, 14_500},
-	{"lines linked by the README's program", 27345, 21_500},
+	{"product lines", 52000, 36_000},
+	{"lines linked by middleware", 13883, 14_500},
+	{"lines linked by the README's program", 27310, 21_500},
 	{"public packages", 29, 25},
-	{"exported names", 895, 620},
+	{"exported names", 894, 620},
 	{"public packages of nested modules", 8, 8},
 	{"exported names of nested modules", 129, 106},
-	{"settings", 322, 200},
+	{"settings", 306, 200},
 	{"configs", 34, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
