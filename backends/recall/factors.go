@@ -15,19 +15,19 @@ import (
 
 // factor is a reason, beside the words of a query, for which one memory is likelier to answer than
 // another. It raises or lowers by a share the value that a memory has by words, after all other
-// signals, and leaves Score as it is. It says at most 1.
+// signals, and leaves Score as it is. It says at most 1, and one that lowers at least 0.
 type factor = signal[func(f *ranking, c *candidate) float64]
 
 // factors are off where an assistant answers at length: its messages hold every word there, and the
 // user's requests are long. Content, rare, self and names are about what people say to each other:
 // facts take no part in them.
 var factors = []factor{
-	{"content", 0.15, 0, ofMessages((*ranking).content, 1), nil},   // many words, and rare ones, rather than "So true!"
-	{"rare", 0.2, 0, ofMessages((*ranking).rareWords, 0), nil},     // words that hardly any other memory has: something new
-	{"self", 0.07, 0, ofMessages((*ranking).aboutSelf, 1), nil},    // "I", rather than "you": people tell about themselves
-	{"names", 0.08, 0, ofMessages((*ranking).namesThings, 0), nil}, // two names of people, places, works
-	{"time", 0.4, 0, told(tellsTime), (*ranking).asksTime},         // "When did she move?": "We moved last week."
-	{"number", 0.3, 0, told(tellsNumber), (*ranking).asksMany},     // "How many cats has he?": "My three cats."
+	{"content", -0.15, 0, ofMessages((*ranking).lacksContent), nil}, // "So true!", rather than many words, and rare ones
+	{"rare", 0.2, 0, ofMessages((*ranking).rareWords), nil},         // words that hardly any other memory has: something new
+	{"self", -0.07, 0, ofMessages((*ranking).aboutOthers), nil},     // "you", rather than "I": people tell about themselves
+	{"names", 0.08, 0, ofMessages((*ranking).namesThings), nil},     // two names of people, places, works
+	{"time", 0.4, 0, told(tellsTime), (*ranking).asksTime},          // "When did she move?": "We moved last week."
+	{"number", 0.3, 0, told(tellsNumber), (*ranking).asksMany},      // "How many cats has he?": "My three cats."
 }
 
 // usualContent is the sum of the idf of some ten words. Four times as much is the most that counts.
@@ -38,6 +38,7 @@ const (
 )
 
 // factor returns the share by which all factors together raise or lower a memory.
+
 func (f *ranking) factor(c *candidate) float64 {
 	sum := 0.0
 	for i := range f.factors {
@@ -49,12 +50,13 @@ func (f *ranking) factor(c *candidate) float64 {
 // atMost returns the highest value by words that factors may make of one.
 func (f *ranking) atMost(words float64) float64 { return words * (1 + f.mostRaised) }
 
-func (f *ranking) content(c *candidate) float64 {
+// lacksContent returns what a message lacks of the content of a fact.
+func (f *ranking) lacksContent(c *candidate) float64 {
 	sum := 0.0
 	for _, t := range c.doc.text.terms {
 		sum += f.x.lexicon.idf(len(f.x.lexicon.list(t.term)))
 	}
-	return max(-1, min(1, math.Log((1+sum)/usualContent)/math.Log(mostContent)))
+	return 1 - max(-1, min(1, math.Log((1+sum)/usualContent)/math.Log(mostContent)))
 }
 
 func (f *ranking) rareWords(c *candidate) float64 {
@@ -67,8 +69,9 @@ func (f *ranking) rareWords(c *candidate) float64 {
 	return float64(rare) / float64(max(1, len(c.doc.text.terms)))
 }
 
-func (f *ranking) aboutSelf(c *candidate) float64 {
-	return told(tellsSelf)(f, c) - told(tellsYou)(f, c)
+// aboutOthers compares a message with a fact, which is about its author.
+func (f *ranking) aboutOthers(c *candidate) float64 {
+	return 1 - (told(tellsSelf)(f, c) - told(tellsYou)(f, c))
 }
 
 func (f *ranking) namesThings(c *candidate) float64 {
@@ -85,14 +88,14 @@ func told(kind stating) func(*ranking, *candidate) float64 {
 	}
 }
 
-// ofMessages limits a factor to messages of the index. It says what they lack of the usual value of
-// a fact, so that facts, which messages told, stand beside them as before.
-func ofMessages(of func(*ranking, *candidate) float64, fact float64) func(*ranking, *candidate) float64 {
+// ofMessages limits a factor to messages of the index. Facts, which messages told, stand beside
+// them as before.
+func ofMessages(of func(*ranking, *candidate) float64) func(*ranking, *candidate) float64 {
 	return func(f *ranking, c *candidate) float64 {
 		if c.slot == notIndexed || c.doc.memory.Kind != backends.KindEpisode {
 			return 0
 		}
-		return of(f, c) - fact
+		return of(f, c)
 	}
 }
 

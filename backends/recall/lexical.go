@@ -255,7 +255,7 @@ func (x *lexicon) score(terms []weighedTerm, docs []doc, b float64, scores []flo
 // terms while searches look terms up.
 type vocabulary struct {
 	mu        sync.RWMutex
-	numbers   map[string]int32    // term → number
+	numbers   map[string]int32    // term → one more than its number
 	byOpening map[opening][]int32 // first bytes of a term → numbers
 	terms     []string            // number → term; empty where the number is free
 	free      []int32
@@ -269,8 +269,8 @@ func newVocabulary() *vocabulary {
 func (v *vocabulary) number(term string) int32 {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if n, ok := v.numbers[term]; ok {
-		return n
+	if n := v.numbers[term]; n > 0 {
+		return n - 1
 	}
 	term = strings.Clone(term) // it may be a part of a long text
 	n := int32(len(v.terms))
@@ -280,7 +280,7 @@ func (v *vocabulary) number(term string) int32 {
 	} else {
 		v.terms = append(v.terms, term)
 	}
-	v.numbers[term] = n
+	v.numbers[term] = n + 1
 	v.byOpening[openingOf(term)] = append(v.byOpening[openingOf(term)], n)
 	return n
 }
@@ -289,10 +289,7 @@ func (v *vocabulary) number(term string) int32 {
 func (v *vocabulary) find(term string) int32 {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	if n, ok := v.numbers[term]; ok {
-		return n
-	}
-	return noTerm
+	return v.numbers[term] - 1
 }
 
 // release frees the number of a term.

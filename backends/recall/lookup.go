@@ -63,15 +63,21 @@ func (r *Ranker) Get(ctx context.Context, p backends.Partition, ids ...string) (
 
 // collect returns what pick finds in the current index, in the order stored.
 func (r *Ranker) collect(ctx context.Context, p backends.Partition, pick func(*index) []*backends.Memory) ([]*backends.Memory, error) {
-	part, err := r.partition(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	part.mu.RLock()
-	found := pick(part.index)
-	part.mu.RUnlock()
+	var found []*backends.Memory
+	err := r.view(ctx, p, func(x *index) { found = pick(x) })
 	slices.SortFunc(found, compareStored)
-	return slices.Compact(found), nil
+	return slices.Compact(found), err
+}
+
+// view lets do read the current index.
+func (r *Ranker) view(ctx context.Context, p backends.Partition, do func(*index)) error {
+	part, err := r.partition(ctx, p)
+	if err == nil {
+		part.mu.RLock()
+		defer part.mu.RUnlock()
+		do(part.index)
+	}
+	return err
 }
 
 // compareStored orders memories by the time of storing.
@@ -84,30 +90,24 @@ func compareStored(a, b *backends.Memory) int {
 // something; its first call for a memory is slow. do must be quick and leave the memories as they
 // are. In a partition of more than 1,000 memories, Each needs a key: with an empty one it returns
 // false at once.
-func (r *Ranker) Each(ctx context.Context, p backends.Partition, q *backends.SearchRequest, key string, do func(m *backends.Memory, states func() bool) bool) (bool, error) {
+func (r *Ranker) Each(ctx context.Context, p backends.Partition, q *backends.SearchRequest, key string, do func(m *backends.Memory, states func() bool) bool) (all bool, err error) {
 	eligible, err := newEligibility(q, r.config.Clock())
 	if err != nil {
 		return false, err
 	}
-	part, err := r.partition(ctx, p)
-	if err != nil {
-		return false, err
-	}
-	part.mu.RLock()
-	defer part.mu.RUnlock()
-	x := part.index
-	visit := func(slot int32) bool {
-		return x.docs[slot].memory == nil || !x.admits(&eligible, slot) || do(x.docs[slot].memory, func() bool { return x.states(slot) == statesSomething })
-	}
-	if key != "" {
-		return !slices.ContainsFunc(x.keys[key], func(slot int32) bool { return !visit(slot) }), nil
-	}
-	for slot := range x.docs {
-		if len(x.slots) > mostVisited || !visit(int32(slot)) {
-			return false, nil
+	err = r.view(ctx, p, func(x *index) {
+		visit := func(slot int32) bool {
+			return x.docs[slot].memory == nil || !x.admits(&eligible, slot) || do(x.docs[slot].memory, func() bool { return x.states(slot) == statesSomething })
 		}
-	}
-	return true, nil
+		all = key != "" || len(x.slots) <= mostVisited
+		for slot := 0; all && key == "" && slot < len(x.docs); slot++ {
+			all = visit(int32(slot))
+		}
+		if key != "" {
+			all = !slices.ContainsFunc(x.keys[key], func(slot int32) bool { return !visit(slot) })
+		}
+	})
+	return all, err
 }
 
 // mostVisited is how many memories Each visits at most, so that a search stays quick.
@@ -117,17 +117,12 @@ const mostVisited = 1000
 // partition compresses its vectors, all are nil. They belong to the Ranker, under the terms of
 // [Ranker.All].
 func (r *Ranker) Vectors(ctx context.Context, p backends.Partition, ids ...string) ([][]float32, error) {
-	part, err := r.partition(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	part.mu.RLock()
-	defer part.mu.RUnlock()
 	out := make([][]float32, len(ids))
-	for i, id := range ids {
-		if slot, ok := part.index.slots[id]; ok {
-			out[i] = part.index.docs[slot].vector
+	return out, r.view(ctx, p, func(x *index) {
+		for i, id := range ids {
+			if slot, ok := x.slots[id]; ok {
+				out[i] = x.docs[slot].vector
+			}
 		}
-	}
-	return out, nil
+	})
 }

@@ -35,7 +35,10 @@ type scratch struct {
 	own     []float64 // with what ownSignals add; all zero between searches
 	values  []float64 // with what neighbourSignals add, too; all zero between searches
 	found   []int32   // slots with a value
-	top     []float64 // the highest of own
+	top     []float64 // the highest of own, then of bounds
+	bounds  []float64 // of the candidates' values, in their order
+	closer  candidate // the one that is looked at
+	best    []ranked
 	spans   []span    // the times of the query that have memories
 	cosines []float64 // by slot, of the last search with a vector
 	scanned []int32   // slots of it
@@ -46,10 +49,7 @@ type scratch struct {
 }
 
 func (r *Ranker) borrow(slots int) *scratch {
-	s, _ := r.scratch.Get().(*scratch)
-	if s == nil {
-		s = &scratch{}
-	}
+	s := r.scratch.Get().(*scratch)
 	for _, scores := range []*[]float64{&s.scores, &s.own, &s.values} {
 		*scores = slices.Grow((*scores)[:0], slots)[:slots]
 	}
@@ -77,17 +77,14 @@ func (r *Ranker) rank(ctx context.Context, p *partition, q *query) ([]found, err
 			return nil, err
 		}
 	}
-	pool, err := r.answer(ctx, p, q, q.pool())
-	var others []found
-	for i := 1; err == nil && i < len(q.questions); i++ {
-		var more []found
-		more, err = r.answer(ctx, p, q.questions[i], q.pool())
-		others = append(others, more...)
+	pools := make([][]found, len(q.questions))
+	for i, question := range q.questions {
+		var err error
+		if pools[i], err = r.answer(ctx, p, question, q.pool()); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	pool = join(pool, others)
+	pool := join(pools[0], slices.Concat(pools[1:]...))
 	pool = pool[:min(len(pool), q.pool())]
 	if r.signals.named {
 		othersLast(pool, x.namedIn(q))
@@ -127,7 +124,8 @@ func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) (
 	if err := r.narrow(ctx, p.key, f, q, attainable, pool); err != nil {
 		return nil, err
 	}
-	return f.hits(f.fuse(q, attainable, topK{size: pool}, 0), attainable), nil
+	s.best = f.fuse(q, attainable, topK{size: pool, items: s.best[:0]}, 0)
+	return f.hits(s.best, attainable), nil
 }
 
 // contextWeight is the weight of a word of the preceding messages, where the query leaves open what
@@ -216,46 +214,77 @@ const (
 	aroundWeight = 0.4 // of what the vectors before and after a memory in its session have above the mean
 )
 
-// fuse makes one order of the parts and offers it to best. Cosines may be higher by a doubt.
+// fuse makes one order of the parts and offers it to best. Cosines may be higher by a doubt. The
+// memories that may have the highest values come first, so that most others need no closer look.
 func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) []ranked {
 	best.floor = math.Inf(-1)
 	consider := func(c *candidate, words, vectors float64) {
-		factor := f.weigh(c.doc.memory, 1)
+		factor := f.weigh(c.doc.memory)
 		if c.lexical == 0 && c.cosine+doubt <= q.scale.usual || !best.admits(q.value(f.atMost(words), vectors, factor)) {
 			return
 		}
-		states := f.statingWeight(c)
-		value := q.value(words*(1+f.factor(c)), vectors, states*factor)
-		if !best.admits(value) {
+		if words *= 1 + f.factor(c); !best.admits(q.value(words, vectors, factor)) {
 			return
 		}
+		states := f.statingWeight(c)
 		if score := states * c.raise(c.shareOf(attainable), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
-			best.offer(ranked{*c, value, score, states})
+			best.offer(ranked{*c, q.value(words, vectors, states*factor), score, states})
 		}
 	}
-	beside := 2 * max(0, f.cosines.of(f.cosines.highest)) // at most
-	for _, slot := range f.slots {
-		words, vectors, cosine := 0.0, 0.0, float64(noVector)
-		if f.s.values[slot] > 0 {
-			words = share(f.s.values[slot]+f.ofSession(slot), attainable)
-		}
-		if q.vector != nil && f.s.cosines[slot] != noVector {
-			cosine = f.s.cosines[slot]
-			own := f.cosines.of(cosine)
-			if !best.admits(q.value(f.atMost(words), vectorWeight*(own+aroundWeight*beside), 1)) {
-				continue
+	first := f.bound(q, attainable, best.size)
+	for _, early := range []bool{true, false} {
+		for i, slot := range f.slots {
+			if f.s.bounds[i] >= first == early && best.admits(f.s.bounds[i]) {
+				at := &f.x.sessions.offsets[slot]
+				vectors := f.vectors(slot, f.vectorAt(at.before)+f.vectorAt(at.after))
+				f.s.closer = candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], f.cosine(slot)}
+				consider(&f.s.closer, f.words(slot, attainable), vectors)
 			}
-			at := &f.x.sessions.offsets[slot]
-			vectors = vectorWeight * (own + aroundWeight*(f.vectorAt(at.before)+f.vectorAt(at.after)))
 		}
-		if best.admits(q.value(f.atMost(words), vectors, 1)) {
-			consider(&candidate{&f.x.docs[slot], slot, f.s.scores[slot], f.s.own[slot], f.s.values[slot], cosine}, words, vectors)
-		}
+		best.best()
 	}
 	for i := range f.extra {
 		consider(&f.extra[i], share(f.extra[i].lexical, attainable), 0)
 	}
 	return best.best()
+}
+
+// bound sets the bounds of the slots: the highest value that each may have. It returns the bound
+// of the last of so many with the highest ones.
+func (f *ranking) bound(q *query, attainable float64, size int) float64 {
+	beside := 2 * max(0, f.cosines.of(f.cosines.highest)) // at most
+	top, bounds := topScores{size: size, scores: f.s.top[:0]}, f.s.bounds[:0]
+	for _, slot := range f.slots {
+		bound := q.value(f.atMost(f.words(slot, attainable)), f.vectors(slot, beside), 1)
+		bounds = append(bounds, bound)
+		top.offer(bound)
+	}
+	f.s.top, f.s.bounds = top.scores, bounds
+	return top.last()
+}
+
+// words returns the share of what the query could attain that the words of a memory have.
+func (f *ranking) words(slot int32, attainable float64) float64 {
+	if f.s.values[slot] == 0 {
+		return 0
+	}
+	return share(f.s.values[slot]+f.ofSession(slot), attainable)
+}
+
+// cosine returns the cosine of a memory, or noVector.
+func (f *ranking) cosine(slot int32) float64 {
+	if f.cosines.deviation == 0 { // the query has no vector
+		return noVector
+	}
+	return f.s.cosines[slot]
+}
+
+// vectors returns what vectors add to the value of a memory: its own, and those beside it.
+func (f *ranking) vectors(slot int32, beside float64) float64 {
+	if f.cosine(slot) == noVector {
+		return 0
+	}
+	return vectorWeight * (f.cosines.of(f.s.cosines[slot]) + aroundWeight*beside)
 }
 
 // value makes one value of a share of words and of what vectors add, with a factor for both. Beside
@@ -273,7 +302,7 @@ func (q *query) value(words, vectors, factor float64) float64 {
 
 // vectorAt returns how far a neighbour's cosine exceeds the mean.
 func (f *ranking) vectorAt(beside int32) float64 {
-	if beside == 0 || f.s.cosines[beside-1] == noVector {
+	if beside == 0 || f.cosine(beside-1) == noVector {
 		return 0
 	}
 	return max(0, f.cosines.of(f.s.cosines[beside-1]))
@@ -363,8 +392,7 @@ type topK struct {
 func (t *topK) admits(value float64) bool { return value >= t.floor }
 
 func (t *topK) offer(r ranked) {
-	t.items = append(t.items, r)
-	if len(t.items) >= 2*max(t.size, t.picked) {
+	if t.items = append(t.items, r); len(t.items) >= 2*max(t.size, t.picked) {
 		t.best()
 	}
 }

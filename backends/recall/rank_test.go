@@ -532,6 +532,47 @@ func TestTopKEqualsSorting(t *testing.T) {
 	})
 }
 
+// A search passes over memories that cannot be among its hits. One for more hits than there are
+// memories looks at all of them, and begins with the same hits.
+func TestAShortAnswerBeginsAsALongOne(t *testing.T) {
+	words := strings.Fields("tea green cat dog music Rome guitar yesterday 2023 three I you my Anna Bob moved week 茶 绿茶")
+	for seed := range uint64(16) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		text := func(most int) string {
+			out := []string{sentence(rnd, rnd.IntN(3))}
+			for range 1 + rnd.IntN(most) {
+				out = append(out, words[rnd.IntN(len(words))])
+			}
+			return strings.Join(out, " ") + []string{"", ".", "?"}[rnd.IntN(3)]
+		}
+		s, kinds := newStore(100), []backends.Kind{backends.KindEpisode, backends.KindEpisode, backends.KindFact, backends.KindTask}
+		r := newRanker(t, s, func(c *Config) {
+			if seed%2 == 1 {
+				c.Embedder, c.EmbeddingModel = hashed(16), "hashed"
+			}
+			if seed%4 > 1 {
+				c.Weights = []Weight{Importance(0.4)}
+			}
+		})
+		var all []backends.Memory
+		for i := range 400 {
+			m := backends.Memory{ID: fmt.Sprint(i), Kind: kinds[rnd.IntN(4)], Text: text(12), Observed: start.Add(time.Duration(i) * 20 * time.Minute)}
+			m.Origin = backends.Origin{Session: fmt.Sprint(i / 9), Role: []string{"user", "assistant"}[i%2], Speaker: []string{"", "Anna", "Bob"}[seed%3*uint64(1+i%2)%3]}
+			quality := rnd.Float64()
+			m.Quality = &quality
+			all = append(all, m)
+		}
+		embed(t, s, r, ann, nil, all...)
+		for i := range 24 {
+			q := backends.SearchRequest{Query: []string{"When did Anna move? ", "How many cats? ", ""}[i%3] + text(6), TopK: maxTopK, Threshold: float64(i%2) / 50}
+			whole := search(t, r, ann, q)
+			for _, q.TopK = range []int{1, 4, firstRanks} {
+				require.Equal(t, whole[:min(q.TopK, len(whole))], search(t, r, ann, q), q.Query)
+			}
+		}
+	}
+}
+
 // The ranking is the same on every store, to the last tie.
 func TestRankingIsTheSameOnEveryStore(t *testing.T) {
 	stores := []store.Records{newStore(100), testkit.SQLite(t, func(c *sqlitestore.Config) { c.Clock = func() time.Time { return start } })}

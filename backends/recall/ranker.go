@@ -62,7 +62,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, signals: s, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
+	r := &Ranker{config: c, analyzer: a, signals: s, scratch: sync.Pool{New: func() any { return &scratch{} }}, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
 	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
 	r.reranking = newService("reranker", c.ModelTimeout, openForSearches, r)

@@ -93,17 +93,14 @@ func newSignals(without []string) (*signals, error) {
 
 // Signals returns the names of all signals, which are the keys of [backends.ScoreParts] Signals.
 func Signals() []string {
-	var names []string
-	for _, s := range ownSignals {
-		names = append(names, s.name)
+	return slices.Concat(namesOf(ownSignals), namesOf(neighbourSignals), namesOf(factors), []string{backends.SignalStates, sessionName})
+}
+
+func namesOf[Of any](all []signal[Of]) (names []string) {
+	for i := range all {
+		names = append(names, all[i].name)
 	}
-	for _, s := range neighbourSignals {
-		names = append(names, s.name)
-	}
-	for _, s := range factors {
-		names = append(names, s.name)
-	}
-	return append(names, backends.SignalStates, sessionName)
+	return names
 }
 
 // reach is how far neighbourSignals look.
@@ -153,7 +150,7 @@ func (r *Ranker) ranking(x *index, q *query, s *scratch, terms []weighedTerm) *r
 		f.session = longSessionSignal
 	}
 	for i := range f.factors {
-		f.mostRaised += math.Abs(f.factors[i].weight)
+		f.mostRaised += max(0, f.factors[i].weight)
 	}
 	top := topScores{size: spreaders, scores: s.top[:0]}
 	for _, slot := range s.matched {
@@ -168,8 +165,9 @@ func (r *Ranker) ranking(x *index, q *query, s *scratch, terms []weighedTerm) *r
 		score = max(0, score)
 		s.own[slot], s.values[slot] = score, score
 		s.found = append(s.found, slot)
-		top.offer(score)
 		f.best = max(f.best, score)
+		top.floor = max(top.floor, strong*score)
+		top.offer(score)
 	}
 	f.spreadFrom = max(strong*f.best, top.last())
 	s.top = top.scores
@@ -205,9 +203,9 @@ func (f *ranking) spread(q *query, slot int32) {
 		if s.own[at] == 0 && !f.x.admits(&q.eligible, at) {
 			continue
 		}
-		value := s.own[at]
+		value, sums := s.own[at], f.fromNeighbours(said, to)
 		for i := range f.neighbours {
-			value += f.neighbours[i].weight * f.fromNeighbours(&f.neighbours[i], said, to)
+			value += f.neighbours[i].weight * sums[i]
 		}
 		if s.values[at] == 0 && value > 0 {
 			s.found = append(s.found, at)
@@ -217,16 +215,17 @@ func (f *ranking) spread(q *query, slot int32) {
 	}
 }
 
-// fromNeighbours returns the amount that a signal hands to an utterance from its surroundings, the same
-// in any order of the slots.
-func (f *ranking) fromNeighbours(signal *neighbourSignal, said []utterance, to int) float64 {
-	sum := 0.0
+// fromNeighbours returns the amounts that the signals hand to an utterance from its surroundings, the
+// same in any order of the slots.
+func (f *ranking) fromNeighbours(said []utterance, to int) (sums [3]float64) {
 	for from := max(0, to-reach); from < min(len(said), to+reach+1); from++ {
 		if own := f.s.own[said[from].slot]; own > 0 && own >= f.spreadFrom && from != to && near(&said[from], &said[to]) {
-			sum += own * signal.of(f, said, from, to)
+			for i := range f.neighbours {
+				sums[i] += own * f.neighbours[i].of(f, said, from, to)
+			}
 		}
 	}
-	return sum
+	return sums
 }
 
 // ofSession returns what the session of a memory adds to it.
@@ -253,8 +252,9 @@ func (f *ranking) explain(b *ranked, attainable float64) map[string]float64 {
 		set(s.name, s.weight*s.of(f, slot)*f.s.scores[slot])
 	}
 	if said, at := f.x.sessions.around(slot); said != nil {
+		sums := f.fromNeighbours(said, at)
 		for i := range f.neighbours {
-			set(f.neighbours[i].name, f.neighbours[i].weight*f.fromNeighbours(&f.neighbours[i], said, at))
+			set(f.neighbours[i].name, f.neighbours[i].weight*sums[i])
 		}
 	}
 	set(sessionName, f.ofSession(slot))
@@ -340,25 +340,21 @@ type topScores struct {
 }
 
 func (h *topScores) offer(score float64) {
-	if score <= h.floor {
-		return
+	if score > h.floor {
+		h.scores = append(h.scores, score)
 	}
-	if h.scores = append(h.scores, score); len(h.scores) == 2*h.size {
-		h.cut()
+	if len(h.scores) == 2*h.size {
+		h.last()
 	}
 }
 
-func (h *topScores) cut() {
+// last returns the lowest of the highest, or the floor if there were fewer.
+func (h *topScores) last() float64 {
 	slices.Sort(h.scores)
 	if over := len(h.scores) - h.size; over >= 0 {
 		h.scores = h.scores[:copy(h.scores, h.scores[over:])]
-		h.floor = h.scores[0]
+		h.floor = max(h.floor, h.scores[0])
 	}
-}
-
-// last returns the lowest of the highest, or 0 if there were fewer.
-func (h *topScores) last() float64 {
-	h.cut()
 	return h.floor
 }
 
@@ -387,12 +383,9 @@ func (x *index) sessionScores(s *scratch, terms []weighedTerm) []float64 {
 			s.counts[in] = 0
 		}
 	}
-	if len(s.sessions) > 0 {
-		if top := slices.Max(s.sessions); top > 0 {
-			for i := range s.sessions {
-				s.sessions[i] /= top
-			}
-		}
+	top := slices.Max(append(s.sessions, 0))
+	for i := range s.sessions {
+		s.sessions[i] = share(s.sessions[i], top)
 	}
 	return s.sessions
 }

@@ -55,13 +55,12 @@ func Importance(share float64) Weight {
 	}
 }
 
-// weigh applies the weights of the configuration to a memory's value for a query. They only lower
-// it: a memory needs a good value before the weights.
-func (f *ranking) weigh(m *backends.Memory, value float64) float64 {
+// weigh returns the product of the weights of the configuration for a memory. They only lower its
+// value for a query: a memory needs a good value before the weights.
+func (f *ranking) weigh(m *backends.Memory) float64 {
+	factor := 1.0
 	for _, w := range f.weights {
-		if value > 0 {
-			value *= max(0, min(1, w(m, f.now)))
-		}
+		factor *= max(0, min(1, w(m, f.now)))
 	}
-	return value
+	return factor
 }

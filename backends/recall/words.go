@@ -59,7 +59,7 @@ func (w *Words) Asked(query map[string]bool, text string) map[string]bool {
 	terms, _ := w.analyzer.count(person.Replace(text))
 	out := map[string]bool{}
 	for q := range query {
-		if slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == q || slices.Contains(w.analyzer.groups[q], t.text) }) {
+		if group := w.analyzer.groups[q]; slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == q || slices.Contains(group, t.text) }) {
 			out[q] = true
 		}
 	}

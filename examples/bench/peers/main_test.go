@@ -86,3 +86,41 @@ func TestOnlyWhatRanksHasARecall(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkBesideBleve times searches by words in turns with bleve's, and reports the medians and
+// how many times as long einomem takes.
+func BenchmarkBesideBleve(b *testing.B) {
+	for _, n := range []int{700, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			chat, _ := made(trial.NewCorpus(n, 100, 16))
+			var memories []*memory
+			for _, s := range byWords[:2] {
+				m, err := s.open(b.Context(), b.TempDir(), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer m.close()
+				for i := range chat.Turns {
+					if err := m.add(&chat.Turns[i]); err != nil {
+						b.Fatal(err)
+					}
+				}
+				memories = append(memories, m)
+			}
+			var took [2][]time.Duration
+			for i := 0; b.Loop(); i++ {
+				for n, m := range memories {
+					begin := time.Now()
+					if ids, err := m.find(chat.Questions[i%len(chat.Questions)].Text); err != nil || len(ids) == 0 {
+						b.Fatal(ids, err)
+					}
+					took[n] = append(took[n], time.Since(begin))
+				}
+			}
+			ours, theirs := trial.QuantilesOf(took[0]), trial.QuantilesOf(took[1])
+			b.ReportMetric(ours.P50, "einomem-ms")
+			b.ReportMetric(theirs.P50, "bleve-ms")
+			b.ReportMetric(ours.P50/theirs.P50, "times")
+		})
+	}
+}
