@@ -99,7 +99,11 @@ func BenchmarkBesideBleve(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer m.close()
+				b.Cleanup(func() {
+					if err := m.close(); err != nil {
+						b.Error(err)
+					}
+				})
 				for i := range chat.Turns {
 					if err := m.add(&chat.Turns[i]); err != nil {
 						b.Fatal(err)
