@@ -4,6 +4,7 @@
 package mem0_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/cloudwego/eino/schema"
@@ -110,6 +111,38 @@ func TestAnOrderIsNotReworded(t *testing.T) {
 	require.NoError(t, err)
 	for _, m := range page.Memories {
 		require.Equal(t, m.Text != "The user has a ThinkPad.", m.Standing, m.Text)
+	}
+}
+
+// What always applies stands apart from what may change: else each note would begin with the old
+// home. Where the model does not tell them apart, the words stay whole.
+func TestALimitStandsApartFromWhatMayChange(t *testing.T) {
+	for said, c := range map[string]struct{ answers, standing, others []string }{
+		"I live in Graz, and I am allergic to peanuts.": {
+			[]string{"The user lives in Graz.", "The user is allergic to peanuts."}, []string{"The user is allergic to peanuts."}, []string{"The user lives in Graz."}},
+		"我住在杭州，我对花生过敏。":                                     {[]string{"用户住在杭州。", "用户的对花生过敏。"}, []string{"用户的对花生过敏。"}, []string{"用户住在杭州。"}},
+		"I live in Hangzhou, and I am allergic to peanuts.": {[]string{"The user lives in Hangzhou."}, []string{"I live in Hangzhou, and I am allergic to peanuts."}, []string{"The user lives in Hangzhou."}},
+		"Please answer in short sentences, and never use emojis.": {
+			[]string{"The user never uses emojis."}, []string{"Please answer in short sentences, and never use emojis."}, nil},
+	} {
+		var lines []string
+		for _, fact := range c.answers {
+			lines = append(lines, `{"n":0,"fact":"`+fact+`"}`)
+		}
+		b := open(t, with(answering(strings.Join(lines, "\n"))), small, factsOnly)
+		add(t, b, ann, user(said)...)
+		page, err := b.List(ctx, &backends.ListRequest{Scope: ann})
+		require.NoError(t, err)
+		var standing, others []string
+		for _, m := range page.Memories {
+			if m.Standing {
+				standing = append(standing, m.Text)
+			} else {
+				others = append(others, m.Text)
+			}
+		}
+		require.ElementsMatch(t, c.standing, standing, said)
+		require.ElementsMatch(t, c.others, others, said)
 	}
 }
 

@@ -117,6 +117,24 @@ func StatesOnce(text string) bool {
 	return n == 1
 }
 
+// TellsSeveral reports whether a sentence tells several things of its author, each in the first
+// person: "I live in Rome, and I am allergic to nuts."
+func TellsSeveral(s string) bool {
+	n := 0
+	for _, clause := range several.Split(s, -1) {
+		if clause = strings.ToLower(strings.Trim(clause, " .!。！")); clause == "" {
+			continue
+		}
+		if n++; !ofSelf.MatchString(clause) {
+			return false
+		}
+	}
+	return n > 1
+}
+
+// ofSelf is a clause in the first person.
+var ofSelf = regexp.MustCompile(`^(?:i|i['’](?:m|ve|d)|my)\b|^我`)
+
 // several divides a sentence into clauses, and a list into its things.
 var several = regexp.MustCompile(`[,，;；:：、()（）—–…&+]|\b(?:and|but|so|because|or|who|which|that|while|also|with)\b|和|跟|与|而|但|还|也|并|又|所以|因为`)
 

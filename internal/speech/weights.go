@@ -126,7 +126,7 @@ func cues(sentence string, asks bool) map[uint32]bool {
 
 // asUser turns a fact about the user into their own words.
 var asUser = strings.NewReplacer("The user is ", "I'm ", "The user has ", "I have ", "The user does not ", "I don't ", "The user doesn't ", "I don't ",
-	"The user can't ", "I can't ", "The user cannot ", "I can't ", "The user prefers ", "I prefer ", "The user wants ", "I want ", "The user ", "I ", "用户", "我", " I am ", " I'm ")
+	"The user can't ", "I can't ", "The user cannot ", "I can't ", "The user prefers ", "I prefer ", "The user wants ", "I want ", "The user ", "I ", "用户的", "我", "用户", "我", " I am ", " I'm ")
 
 // Personal reports whether a good answer to a request may depend on who asks: on their life, the
 // people whom they know, or what was said before. A request for a fact, a sum, code, or work on a

@@ -189,14 +189,17 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 		return nil
 	}
 	question := &ask.Question{System: q.System, User: q.Intro + existing + material, Tool: q.Tool, Purpose: q.Purpose, Language: c.Language}
+	var orders []order
 	if q.Small && c.Author != backends.AuthorAgent {
-		question.Small = c.smallQuestion(s)
+		question.Small, orders = c.smallQuestion(s)
 	}
 	if q.Small && question.Small == nil && c.engine.Model.Small() {
+		c.keepOrders(orders, nil)
 		return nil, nil
 	}
 	ops, bad, err := q.Ask(ctx, c.Run, question, check)
 	if err != nil {
+		c.keepOrders(orders, nil)
 		stage.Fail(err)
 		return nil, c.giveUp(s, err)
 	}
@@ -209,6 +212,7 @@ func (c *Call) question(ctx context.Context, q *Question, s *stretch, targets []
 	for i := range ops {
 		c.guard(q, &ops[i], question.Small)
 	}
+	c.keepOrders(orders, ops)
 	return ops, nil
 }
 

@@ -50,12 +50,19 @@ Answer:
 // smallEnd asks for the answer, behind the messages.
 var smallEnd = map[backends.Language]string{backends.English: "Answer:", backends.Chinese: "回答："}
 
-// smallQuestion returns the question of a stretch for a small model. Each message is a line with
-// the sentences that state something, behind the assistant's question that they answer. It is nil
-// if users state nothing. An order, or a limit, is kept in the user's words where the model is
-// known to be small.
-func (c *Call) smallQuestion(s *stretch) *ask.Small {
+// An order is a sentence that always applies: how to answer, or a limit of the user.
+type order struct {
+	of    *Utterance
+	text  string
+	asked bool // the model is shown it, since it states something else, too
+}
+
+// smallQuestion returns the question of a stretch for a small model, and the orders in it. Each
+// message is a line with the sentences that state something, behind the assistant's question that
+// they answer. The question is nil if users state nothing.
+func (c *Call) smallQuestion(s *stretch) (*ask.Small, []order) {
 	var lines []string
+	var orders []order
 	n, before := 0, ""
 	if last := len(s.earlier) - 1; last >= 0 && s.earlier[last].Role != string(schema.User) {
 		before = lastLine(s.earlier[last].text)
@@ -65,8 +72,14 @@ func (c *Call) smallQuestion(s *stretch) *ask.Small {
 		case p.Role != string(schema.User):
 			before = lastLine(p.text)
 		case p.learn && !p.silent:
-			stated, orders := speech.Stated(p.text)
-			if p.insists && len(orders) == 0 { // it may answer
+			stated, always := speech.Stated(p.text)
+			for _, text := range always {
+				o := order{p.Utterance, text, speech.TellsSeveral(text)}
+				if orders = append(orders, o); o.asked {
+					stated = append(stated, text)
+				}
+			}
+			if p.insists && len(always) == 0 { // it may answer
 				stated = []string{p.text}
 				if before != "" {
 					lines = append(lines, "assistant: "+text.Middle(oneLine(before), earlierRunes))
@@ -75,22 +88,33 @@ func (c *Call) smallQuestion(s *stretch) *ask.Small {
 			if len(stated) > 0 {
 				lines = append(lines, fmt.Sprint(n, " ", oneLine(strings.Join(stated, " "))))
 			}
-			for i := range orders {
-				if m := c.Verbatim(c.engine.Kind, p.Utterance, c.engine.Author); c.engine.Model.Small() {
-					m.Text, m.Standing = orders[i], true
-					_ = c.engine.Complete(&m, &Operation{}) // the empty operation adds nothing
-					c.Add(m)
-				}
-			}
 		}
 		if p.learn {
 			n++
 		}
 	}
 	if len(lines) == 0 {
-		return nil
+		return nil, orders
 	}
-	return &ask.Small{System: smallRules[c.Language], User: strings.Join(append(lines, smallEnd[c.Language]), "\n")}
+	return &ask.Small{System: smallRules[c.Language], User: strings.Join(append(lines, smallEnd[c.Language]), "\n")}, orders
+}
+
+// keepOrders keeps orders in the user's words, where the model is known to be small. An order that
+// the model was shown is left out if an operation says of its message what always applies: then the
+// operation has the limit alone, and what may change stands apart.
+func (c *Call) keepOrders(orders []order, ops []Operation) {
+	for _, o := range orders {
+		if o.asked && slices.ContainsFunc(ops, func(op Operation) bool {
+			return op.Verb == Add && slices.Contains(op.from, o.of) && speech.Standing(op.Text)
+		}) {
+			continue
+		}
+		if m := c.Verbatim(c.engine.Kind, o.of, c.engine.Author); c.engine.Model.Small() {
+			m.Text, m.Standing = o.text, true
+			_ = c.engine.Complete(&m, &Operation{}) // the empty operation adds nothing
+			c.Add(m)
+		}
+	}
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
