@@ -137,7 +137,7 @@ func (h *Hooks) passPrinted(in *schema.StreamReader[*schema.Message], w *schema.
 		whole.ToolCalls = append(whole.ToolCalls, m.ToolCalls...)
 		upto := len(whole.Content)
 		if len(whole.ToolCalls) == 0 {
-			upto = shown + jsontext.MayPrint(whole.Content[shown:], h.toolNames)
+			upto = jsontext.MayPrint(whole.Content, shown, h.toolNames)
 		}
 		piece.Content, shown = whole.Content[shown:upto], upto
 		if w.Send(&piece, nil) {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -79,7 +80,15 @@ func Printed(s string, tools []string) (calls []schema.FunctionCall, said string
 	if first < 0 {
 		return nil, s
 	}
-	return calls, strings.TrimSpace(framed.ReplaceAllString(text[:first], ""))
+	if said = strings.TrimSpace(framed.ReplaceAllString(text[:first], "")); !says(said) {
+		said = ""
+	}
+	return calls, said
+}
+
+// says reports whether a text has a letter or a number: marks before a call, such as "<", are part of it.
+func says(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
 func namesAny(s string, tools []string) bool {
@@ -155,14 +164,19 @@ func callOf(name string, arguments any) schema.FunctionCall {
 	return schema.FunctionCall{Name: name, Arguments: string(b)}
 }
 
-// MayPrint returns where a printed call of one of the tools may begin in an unfinished text;
-// its length if it cannot.
-func MayPrint(s string, tools []string) int {
-	for at := range s {
+// MayPrint returns where a printed call of one of the tools may begin in an unfinished text, of
+// which so many bytes are shown; its length if it cannot. Marks that open a text belong to the call.
+func MayPrint(s string, shown int, tools []string) int {
+	for i := range s[shown:] {
+		at := shown + i
 		if strings.IndexByte("`<[{", s[at]) >= 0 && (unfinished.MatchString(s[at:]) || len(s)-at < callHead && inFrame.MatchString(s[at:]) ||
 			startsCall.MatchString(s[at:]) && namesAny(s[at:min(len(s), at+callHead)], tools)) {
-			return at
+			s = s[:at]
+			break
 		}
+	}
+	if shown == 0 && !says(s) {
+		return 0
 	}
 	return len(s)
 }

@@ -55,6 +55,8 @@ func TestPrintedCalls(t *testing.T) {
 		"<tool_call>search_memory\n{\"keywords\": [\"tea\"]}\n</tool_call>":                                                                              "search_memory" + keywords,
 		"[TOOL_CALLS]search_memory{\"keywords\": [\"te": "",
 		"<function=search_memory></function>":           "search_memory{}",
+		"<\n```json\n{\"name\":\"search_memory\"}\n```": "search_memory{}",
+		"*\n{\"name\":\"search_memory\"}":               "search_memory{}",
 	} {
 		calls, said := jsontext.Printed(printed, printable)
 		got := ""
@@ -65,14 +67,12 @@ func TestPrintedCalls(t *testing.T) {
 			got += " " + said
 		}
 		require.Equal(t, want, got, printed)
-		seen, held := "", ""
-		for _, r := range printed {
-			held += string(r)
-			at := jsontext.MayPrint(held, printable)
-			seen, held = seen+held[:at], held[at:]
+		shown := 0
+		for at, r := range printed {
+			shown = jsontext.MayPrint(printed[:at+len(string(r))], shown, printable)
 		}
 		if !strings.Contains(printed, "<think>") && !strings.HasPrefix(printed, "functools") { // words, until a bracket comes
-			require.Equal(t, said, strings.TrimSpace(seen), "a person sees no call while it streams: %s", printed)
+			require.Equal(t, said, strings.TrimSpace(printed[:shown]), "a person sees no call while it streams: %s", printed)
 		}
 	}
 }
@@ -102,15 +102,13 @@ func TestMayPrintHoldsNoOrdinaryAnswerBack(t *testing.T) {
 		"```json\n{\"city\": \"Oslo\", \"name\": \"Ann\"}\n```", "[1] see {2}", "1. **List** [link](https://example.org)",
 		"```json\n{\"name\": \"Ann\", " + strings.Repeat("\"likes\": \"tea\", ", 12) + "\n", "你住在杭州。",
 	} {
-		worst := 0
-		held := ""
-		for _, r := range said {
-			held += string(r)
-			held = held[jsontext.MayPrint(held, printable):]
-			worst = max(worst, len(held))
+		worst, shown := 0, 0
+		for at, r := range said {
+			end := at + len(string(r))
+			shown = jsontext.MayPrint(said[:end], shown, printable)
+			worst = max(worst, end-shown)
 		}
 		require.LessOrEqual(t, worst, 200, said)
-		held += " ."
-		require.Equal(t, len(held), jsontext.MayPrint(held, printable), said)
+		require.Equal(t, len(said)+2, jsontext.MayPrint(said+" .", shown, printable), said)
 	}
 }
