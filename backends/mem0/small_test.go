@@ -122,6 +122,7 @@ func TestALimitStandsApartFromWhatMayChange(t *testing.T) {
 			[]string{"The user lives in Graz.", "The user is allergic to peanuts."}, []string{"The user is allergic to peanuts."}, []string{"The user lives in Graz."}},
 		"我住在杭州，我对花生过敏。":                                     {[]string{"用户住在杭州。", "用户的对花生过敏。"}, []string{"用户的对花生过敏。"}, []string{"用户住在杭州。"}},
 		"I live in Hangzhou, and I am allergic to peanuts.": {[]string{"The user lives in Hangzhou."}, []string{"I live in Hangzhou, and I am allergic to peanuts."}, []string{"The user lives in Hangzhou."}},
+		"我住在苏州，我对花生过敏。":                                     {[]string{"用户住在苏州，我对花生过敏。"}, []string{"我住在苏州，我对花生过敏。"}, nil},
 		"Please answer in short sentences, and never use emojis.": {
 			[]string{"The user never uses emojis."}, []string{"Please answer in short sentences, and never use emojis."}, nil},
 	} {

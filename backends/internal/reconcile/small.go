@@ -99,20 +99,29 @@ func (c *Call) smallQuestion(s *stretch) (*ask.Small, []order) {
 	return &ask.Small{System: smallRules[c.Language], User: strings.Join(append(lines, smallEnd[c.Language]), "\n")}, orders
 }
 
-// keepOrders keeps orders in the user's words, where the model is known to be small. An order that
-// the model was shown is left out if an operation says of its message what always applies: then the
-// operation has the limit alone, and what may change stands apart.
+// keepOrders keeps orders in the user's words, where the model is known to be small. If the model
+// made several statements of an order that it was shown, and one of them always applies, they stand
+// for it: then what may change is apart. A single one only repeats the order, and is left out.
 func (c *Call) keepOrders(orders []order, ops []Operation) {
 	for _, o := range orders {
-		if o.asked && slices.ContainsFunc(ops, func(op Operation) bool {
-			return op.Verb == Add && slices.Contains(op.from, o.of) && speech.Standing(op.Text)
-		}) {
+		var made, always []*Operation
+		for i := range ops {
+			if o.asked && ops[i].Verb == Add && slices.Contains(ops[i].from, o.of) {
+				if made = append(made, &ops[i]); speech.Standing(ops[i].Text) {
+					always = append(always, &ops[i])
+				}
+			}
+		}
+		if len(made) > 1 && len(always) > 0 {
 			continue
 		}
 		if m := c.Verbatim(c.engine.Kind, o.of, c.engine.Author); c.engine.Model.Small() {
 			m.Text, m.Standing = o.text, true
 			_ = c.engine.Complete(&m, &Operation{}) // the empty operation adds nothing
 			c.Add(m)
+			for _, op := range always {
+				*op = Operation{Verb: Nothing, Index: None}
+			}
 		}
 	}
 }
