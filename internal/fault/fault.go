@@ -32,7 +32,7 @@ var (
 	// match: it has a few words, and none of the content.
 	forms = regexp.MustCompile(`(?i)tool[_ ]?choice|response_?format|json[_ ]schema|function[_ ]call(?:ing|s)?|tool[_ -](?:use|call(?:ing|s)?)|(?:support|param:?) tools?\b|tools? (?:param|(?:is|are) not supported)|` +
 		`roles? must alternate|alternate (?:user|with|between)|(?:successive|consecutive) (?:user|assistant|messages)|system role|system messages?|not support (?:the )?system|developer instruction|` +
-		`extra_forbidden|extra inputs|unsupported (?:parameter|value)|unrecognized request argument|unknown (?:parameter|name|field)|reasoning_content|max_(?:completion_)?tokens|stream_options|` +
+		`extra_forbidden|extra inputs|unsupported (?:parameter|value)|\btemperature\b|unrecognized request argument|unknown (?:parameter|name|field)|reasoning_content|max_(?:completion_)?tokens|stream_options|` +
 		`batch[ _]size[^.\n]{0,60}|requests can be in one batch|dimensions`)
 	// accounts are errors with the status 400 that are unrelated to the content: Gemini
 	// reports an invalid key so, Anthropic and DashScope an unpaid account.
@@ -114,6 +114,11 @@ func MayBeForm(err error) bool {
 	}
 	code := status(err)
 	return errors.Is(err, backends.ErrInvalid) && !errors.Is(err, ErrContent) && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity)
+}
+
+// Mentions reports whether an error, or one in its chain, has a word.
+func Mentions(err error, word string) bool {
+	return strings.Contains(err.Error(), word) || slices.ContainsFunc(unwrap(err), func(inner error) bool { return Mentions(inner, word) })
 }
 
 // Refused reports whether a service refused a request for its content or form, with the status

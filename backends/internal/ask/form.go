@@ -42,12 +42,13 @@ type shaped interface {
 }
 
 // forms is the knowledge about models: the form of each, by its endpoint or by the chat model
-// itself, and how many senseless answers it gave in a row.
+// itself, how many senseless answers it gave in a row, and whether it refuses a temperature of 0.
 var forms = struct {
 	sync.Mutex
 	of      map[any]form
 	strikes map[any]int
-}{of: map[any]form{}, strikes: map[any]int{}}
+	warm    map[any]bool
+}{of: map[any]form{}, strikes: map[any]int{}, warm: map[any]bool{}}
 
 // The numbers of strikes after which questions are put in the small form at once.
 const (
@@ -129,10 +130,26 @@ func (m *Model) takes(ctx context.Context, f form) {
 func (m *Model) generate(ctx context.Context, q *Question, reason string, a *answerForm, by form) (*schema.Message, form, error) {
 	for ; ; by++ {
 		out, err := m.askBy(ctx, by, q, reason, a)
+		if a != nil && m.isWarm(err, by) {
+			out, err = m.askBy(ctx, by, q, reason, a)
+		}
 		if err == nil || a == nil || by >= prompted || !fault.MayBeForm(err) {
 			return out, by, err
 		}
 	}
+}
+
+// isWarm reports whether an error may be the first refusal of a temperature of 0, and remembers it:
+// it says so, or no other form is left.
+func (m *Model) isWarm(err error, by form) bool {
+	if err == nil || !fault.MayBeForm(err) || by < prompted && !fault.Mentions(err, "temperature") {
+		return false
+	}
+	forms.Lock()
+	defer forms.Unlock()
+	known := forms.warm[m.key]
+	forms.warm[m.key] = true
+	return !known
 }
 
 // answerForm is the form of an answer; a text has none.
@@ -145,6 +162,12 @@ func (m *Model) askBy(ctx context.Context, f form, q *Question, reason string, a
 	asked, opts, err := m.plain, []model.Option(nil), error(nil)
 	system, user := q.parts(f)
 	p := phrases[q.Language.For()]
+	forms.Lock()
+	cold := a != nil && reason == "" && !forms.warm[m.key] // a second answer has to differ
+	forms.Unlock()
+	if cold {
+		opts = append(opts, model.WithTemperature(0))
+	}
 	if f == small {
 		opts = append(opts, model.WithMaxTokens(q.Small.most()))
 	} else if a != nil {

@@ -175,7 +175,48 @@ func TestARefusalOfEachFormIsNoFaultOfTheContent(t *testing.T) {
 		require.NotErrorIs(t, err, backends.ErrInvalid)
 		require.NotErrorIs(t, err, fault.ErrOpen, "what is refused opens no circuit")
 	}
-	require.Len(t, *asked, 9)
+	require.Len(t, *asked, 3*3+1, "the last form once more, without a temperature")
+}
+
+// An extraction is greedy. Reasoning models refuse any temperature, some without a reason; a second
+// answer has to differ from the first.
+func TestATemperatureOfZeroIsAskedForUntilItIsRefused(t *testing.T) {
+	for refusal, first := range map[string][]string{
+		"": {"forced 0"},
+		"Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.": {"forced 0", "forced"},
+		"Bad Request": {"forced 0", "auto 0", "prompt 0", "prompt"},
+	} {
+		var asked []string
+		m, how := takes(func(o *model.Options, _ []*schema.Message) error {
+			at := ""
+			if o.Temperature != nil {
+				at = fmt.Sprint(" ", *o.Temperature)
+			}
+			asked = append(asked, at)
+			if refusal != "" && o.Temperature != nil {
+				return errors.New("error, status code: 400, message: " + refusal)
+			}
+			return nil
+		})
+		var all []string
+		for range 2 {
+			_, err := ask.For[operations](t.Context(), begin(t, m, ask.Limits{Calls: 1}), question, nil)
+			require.NoError(t, err, refusal)
+		}
+		for i := range *how {
+			all = append(all, (*how)[i]+asked[i])
+		}
+		require.Equal(t, append(first, first[len(first)-1]), all, refusal)
+	}
+	var temperatures []*float32
+	m := testkit.New(func(_ context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+		temperatures = append(temperatures, o.Temperature)
+		return schema.AssistantMessage("I do not know.", nil), nil
+	})
+	_, err := ask.For[operations](t.Context(), begin(t, m, ask.Limits{}), question, nil)
+	require.ErrorIs(t, err, backends.ErrModel)
+	require.NotNil(t, temperatures[0])
+	require.Nil(t, temperatures[1])
 }
 
 // llama.cpp's server ignores a tool choice that names the function, and answers as text.
