@@ -34,15 +34,12 @@ type screening struct {
 
 	shown  []backends.Hit
 	placed map[string]int // the places in shown, by id
-	said   map[string]int // the same by the words and the speaker
+	said   map[said]int   // the same by the words and the speaker
 }
 
 func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.SearchRequest, hits []backends.Hit) ([]backends.Hit, error) {
-	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: make(map[string]bool, len(hits)), placed: make(map[string]int, len(hits)), said: make(map[string]int, len(hits))}
-	s.shown = make([]backends.Hit, 0, len(hits))
-	for i := range hits {
-		s.isHit[hits[i].ID] = true
-	}
+	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: map[string]bool{}, placed: make(map[string]int, len(hits)), said: make(map[said]int, len(hits))}
+	s.shown = hits[:0] // each of them shows at most itself
 	matches, err := b.keep.Visible(q.Scope, p, q.Filter).Compile()
 	if err != nil {
 		return nil, err
@@ -51,6 +48,12 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	s.wanted = func(m *backends.Memory) bool { return !m.Expired(now) && matches(m) }
 	if s.taught, err = b.taughtBy(ctx, p, hits); err != nil {
 		return nil, err
+	}
+	if len(s.taught) > 0 {
+		s.shown = make([]backends.Hit, 0, len(hits))
+		for i := range hits {
+			s.isHit[hits[i].ID] = true
+		}
 	}
 	if s.held, err = b.successors(ctx, p, s.taught); err != nil {
 		return nil, err
@@ -168,11 +171,11 @@ func (s *screening) heir(m *backends.Memory) *backends.Memory {
 // speaker, the older entry keeps its place, with the higher score. Of two memories the fact stays,
 // or else the newer.
 func (s *screening) place(h *backends.Hit) {
-	said := wordsBy(h)
+	by := wordsBy(h)
 	at, ok := s.placed[h.ID]
 	if !ok || h.ID == "" {
-		at, ok = s.said[said]
-		ok = ok && !s.past && said != ""
+		at, ok = s.said[by]
+		ok = ok && !s.past && by.any
 	}
 	if !ok {
 		at = len(s.shown)
@@ -185,20 +188,25 @@ func (s *screening) place(h *backends.Hit) {
 	if isFact := h.Kind == backends.KindFact; isFact != (was.Kind == backends.KindFact) && isFact || h.Kind == was.Kind && h.Since().After(was.Since()) {
 		was.Memory = h.Memory
 	}
-	s.placed[h.ID], s.said[said] = at, at
+	s.placed[h.ID], s.said[by] = at, at
 }
 
-// wordsBy returns the words and the speaker of a fact or a turn, as the key of equal ones; it is
-// empty for other memories.
-func wordsBy(h *backends.Hit) string {
+// said is the words and the speaker of a fact or a turn.
+type said struct {
+	speaker, words string
+	any            bool
+}
+
+// wordsBy returns what a hit says, as the key of equal ones; it is empty for other memories.
+func wordsBy(h *backends.Hit) said {
 	if h.Kind != backends.KindFact && h.Kind != backends.KindEpisode || !h.Ended.IsZero() {
-		return ""
+		return said{}
 	}
 	speaker := h.Origin.Speaker
 	if h.Origin.Role == string(schema.Assistant) {
 		speaker = cmp.Or(speaker, h.Origin.Role)
 	}
-	return speaker + "\x00" + text.Fold(h.Text)
+	return said{speaker, text.Fold(h.Text), true}
 }
 
 // withBefore adds to hits the memories that they replaced, and the times of their ends.

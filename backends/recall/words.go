@@ -56,13 +56,21 @@ func (w *Words) Related(words map[string]bool) map[string]bool {
 
 // Asked returns the words of a query that a text has, itself or by a related word.
 func (w *Words) Asked(query map[string]bool, text string) map[string]bool {
-	terms, _ := w.analyzer.count(person.Replace(text))
 	out := map[string]bool{}
-	for q := range query {
-		if group := w.analyzer.groups[q]; slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == q || slices.Contains(group, t.text) }) {
-			out[q] = true
+	w.analyzer.lend(func(r *reader) {
+		r.scan(person.Replace(text))
+		terms := append(r.sequence, r.beside...)
+		for _, n := range terms {
+			if term := r.vocabulary.terms[n]; query[term] {
+				out[term] = true
+			}
 		}
-	}
+		for q := range query {
+			if group := w.analyzer.groups[q]; len(group) > 0 && slices.ContainsFunc(terms, func(n int32) bool { return slices.Contains(group, r.vocabulary.terms[n]) }) {
+				out[q] = true
+			}
+		}
+	})
 	return out
 }
 
