@@ -197,7 +197,10 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 // read fills in the terms and times of a query.
 func (r *Ranker) read(q *query, text string) {
 	simple := simplified(text)
-	asked := idle.ReplaceAllString(simple, " ")
+	asked := simple
+	if idle.may(simple) {
+		asked = idle.ReplaceAllString(simple, " ")
+	}
 	q.text, q.spans, q.han = text, r.spans(simple), hasHan(text)
 	if q.terms = r.terms(asked); len(q.terms) == 0 {
 		q.terms = r.terms(text)

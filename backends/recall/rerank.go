@@ -29,10 +29,10 @@ type found struct {
 	of     *backends.Memory // in the index: the same one for all questions
 	score  float64
 	parts  backends.ScoreParts
-	value  float64          // the order follows it
-	vector []float32        // nil if the memory has none
-	words  map[string]bool  // diversify makes it
-	like   float64          // how like it is to the most similar one before it
+	value  float64         // the order follows it
+	vector []float32       // nil if the memory has none
+	words  map[string]bool // diversify makes it
+	like   float64         // how like it is to the most similar one before it
 }
 
 // hit returns what the caller gets, with a copy of the memory.

@@ -35,8 +35,31 @@ func (w *Words) Of(text string) map[string]bool {
 	return out
 }
 
+// pattern is a regular expression that ignores case. An ASCII text without any of the words, in
+// lower case, cannot match: looking for words takes a tenth of the time of a search in vain.
+type pattern struct {
+	*regexp.Regexp
+	words []string
+}
+
+func newPattern(expr string, words ...string) *pattern {
+	return &pattern{regexp.MustCompile(`(?i)` + expr), words}
+}
+
+// in reports whether a text matches.
+func (p *pattern) in(text string) bool { return p.may(text) && p.MatchString(text) }
+
+func (p *pattern) may(text string) bool {
+	if !isASCII(text) {
+		return true
+	}
+	lower := strings.ToLower(text)
+	return slices.ContainsFunc(p.words, func(word string) bool { return strings.Contains(lower, word) })
+}
+
 // idle are words of a question that are beside its subject.
-var idle = regexp.MustCompile(`(?i)\b(?:at the moment|right now|currently|nowadays|these days|at present|(?:can|could|would) you|do you (?:still )?(?:know|remember)|(?:please )?(?:tell|remind) me(?: again)?|please|again)\b|现在|目前|请问|请|告诉我|(?:你|您)?(?:还)?记得|哪里|哪儿|什么|怎么样?|多少`)
+var idle = newPattern(`\b(?:at the moment|right now|currently|nowadays|these days|at present|(?:can|could|would) you|do you (?:still )?(?:know|remember)|(?:please )?(?:tell|remind) me(?: again)?|please|again)\b|现在|目前|请问|请|告诉我|(?:你|您)?(?:还)?记得|哪里|哪儿|什么|怎么样?|多少`,
+	"at the moment", "now", "currently", "these days", "at present", "can you", "could you", "would you", "do you", "tell me", "remind me", "please", "again")
 
 // person takes out the subject of statements: most are about the user.
 var person = strings.NewReplacer("用户", " ", "The user's", "", "The user", "", "the user's", "", "the user", "")
