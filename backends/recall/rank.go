@@ -54,12 +54,11 @@ func (r *Ranker) borrow(x *index) *scratch {
 	s, slots := r.scratch.Get().(*scratch), len(x.docs)
 	if s.size != x.lexicon.memories {
 		clear(s.idfs)
-		s.size = x.lexicon.memories
 	}
 	for _, scores := range []*[]float64{&s.scores, &s.own, &s.values} {
 		*scores = slices.Grow((*scores)[:0], slots)[:slots]
 	}
-	s.matched, s.found = s.matched[:0], s.found[:0]
+	s.matched, s.found, s.size = s.matched[:0], s.found[:0], x.lexicon.memories
 	return s
 }
 
