@@ -34,12 +34,11 @@ type screening struct {
 
 	shown  []backends.Hit
 	placed map[string]int // the places in shown, by id
-	said   map[said]int   // the same by the words and the speaker
+	said   map[string]int // the same by the words and the speaker
 }
 
 func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.SearchRequest, hits []backends.Hit) ([]backends.Hit, error) {
-	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: map[string]bool{}, placed: make(map[string]int, len(hits)), said: make(map[said]int, len(hits))}
-	s.shown = hits[:0] // each of them shows at most itself
+	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: map[string]bool{}, placed: make(map[string]int, len(hits)), said: make(map[string]int, len(hits)), shown: hits[:0]}
 	matches, err := b.keep.Visible(q.Scope, p, q.Filter).Compile()
 	if err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	if s.taught, err = b.taughtBy(ctx, p, hits); err != nil {
 		return nil, err
 	}
-	if len(s.taught) > 0 {
+	if len(s.taught) > 0 { // else each hit shows at most itself
 		s.shown = make([]backends.Hit, 0, len(hits))
 		for i := range hits {
 			s.isHit[hits[i].ID] = true
@@ -75,9 +74,6 @@ func (b *Backend) taughtBy(ctx context.Context, p backends.Partition, hits []bac
 		}
 	}
 	taught := map[source][]*backends.Memory{}
-	if len(keys) == 0 {
-		return taught, nil
-	}
 	found, err := b.keep.Lookup(ctx, p, keys...)
 	for _, m := range found {
 		for _, from := range sourcesOf(m) {
@@ -171,11 +167,11 @@ func (s *screening) heir(m *backends.Memory) *backends.Memory {
 // speaker, the older entry keeps its place, with the higher score. Of two memories the fact stays,
 // or else the newer.
 func (s *screening) place(h *backends.Hit) {
-	by := wordsBy(h)
+	said := wordsBy(h)
 	at, ok := s.placed[h.ID]
 	if !ok || h.ID == "" {
-		at, ok = s.said[by]
-		ok = ok && !s.past && by.any
+		at, ok = s.said[said]
+		ok = ok && !s.past && said != ""
 	}
 	if !ok {
 		at = len(s.shown)
@@ -188,25 +184,20 @@ func (s *screening) place(h *backends.Hit) {
 	if isFact := h.Kind == backends.KindFact; isFact != (was.Kind == backends.KindFact) && isFact || h.Kind == was.Kind && h.Since().After(was.Since()) {
 		was.Memory = h.Memory
 	}
-	s.placed[h.ID], s.said[by] = at, at
+	s.placed[h.ID], s.said[said] = at, at
 }
 
-// said is the words and the speaker of a fact or a turn.
-type said struct {
-	speaker, words string
-	any            bool
-}
-
-// wordsBy returns what a hit says, as the key of equal ones; it is empty for other memories.
-func wordsBy(h *backends.Hit) said {
+// wordsBy returns the words and the speaker of a fact or a turn, as the key of equal ones; it is
+// empty for other memories.
+func wordsBy(h *backends.Hit) string {
 	if h.Kind != backends.KindFact && h.Kind != backends.KindEpisode || !h.Ended.IsZero() {
-		return said{}
+		return ""
 	}
 	speaker := h.Origin.Speaker
 	if h.Origin.Role == string(schema.Assistant) {
 		speaker = cmp.Or(speaker, h.Origin.Role)
 	}
-	return said{speaker, text.Fold(h.Text), true}
+	return speaker + "\x00" + text.Fold(h.Text)
 }
 
 // withBefore adds to hits the memories that they replaced, and the times of their ends.

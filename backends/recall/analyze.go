@@ -60,29 +60,22 @@ func (a *analyzer) count(texts ...string) (terms []queryTerm, length int) {
 
 // counted counts the terms of the bag that read makes with one of the readers.
 func (a *analyzer) counted(read func(*reader) bag) (terms []queryTerm, length int) {
-	a.lend(func(r *reader) {
-		found := read(r)
-		terms, length = make([]queryTerm, 0, len(found.terms)+len(r.beside)), int(found.length)
-		for _, t := range found.terms {
-			terms = append(terms, queryTerm{text: r.vocabulary.terms[t.term], count: float64(t.count)})
-		}
-		for _, n := range r.beside {
-			if text := r.vocabulary.terms[n]; !slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == text }) {
-				terms = append(terms, queryTerm{text: text, count: besideWeight, beside: true})
-			}
-		}
-	})
-	return terms, length
-}
-
-// lend calls do with one of the readers.
-func (a *analyzer) lend(do func(*reader)) {
 	r, _ := a.readers.Get().(*reader)
 	if r == nil || len(r.vocabulary.terms) > mostRemembered {
 		r = newReader(a, newVocabulary())
 	}
 	defer a.readers.Put(r)
-	do(r)
+	found := read(r)
+	terms = make([]queryTerm, 0, len(found.terms)+len(r.beside))
+	for _, t := range found.terms {
+		terms = append(terms, queryTerm{text: r.vocabulary.terms[t.term], count: float64(t.count)})
+	}
+	for _, n := range r.beside {
+		if text := r.vocabulary.terms[n]; !slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == text }) {
+			terms = append(terms, queryTerm{text: text, count: besideWeight, beside: true})
+		}
+	}
+	return terms, int(found.length)
 }
 
 // noTerm is the number of a word that stays out of the index.

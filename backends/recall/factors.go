@@ -5,9 +5,12 @@ package recall
 
 import (
 	"math"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/einomem/einomem/backends"
 )
 
 // factor is a reason, beside the words of a query, for which one memory is likelier to answer than
@@ -34,8 +37,6 @@ const (
 	rareHolders  = 2 // memories, at most, that have a rare word
 )
 
-var logMost = math.Log(mostContent)
-
 // factor returns the share by which all factors together raise or lower a memory.
 
 func (f *ranking) factor(c *candidate) float64 {
@@ -55,18 +56,16 @@ func (f *ranking) lacksContent(c *candidate) float64 {
 	for _, t := range c.doc.text.terms {
 		sum += f.idf(len(f.x.lexicon.list(t.term)))
 	}
-	return 1 - max(-1, min(1, math.Log((1+sum)/usualContent)/logMost))
+	return 1 - max(-1, min(1, math.Log((1+sum)/usualContent)/math.Log(mostContent)))
 }
 
 // idf is that of the lexicon. A search asks for it a thousand times, mostly for the same numbers.
 func (f *ranking) idf(df int) float64 {
-	if df >= len(f.s.idfs) {
-		return f.x.lexicon.idf(df)
+	at := min(df, len(f.s.idfs)-1)
+	if at == len(f.s.idfs)-1 || f.s.idfs[at] == 0 { // the last one is for all others
+		f.s.idfs[at] = f.x.lexicon.idf(df)
 	}
-	if f.s.idfs[df] == 0 {
-		f.s.idfs[df] = f.x.lexicon.idf(df)
-	}
-	return f.s.idfs[df]
+	return f.s.idfs[at]
 }
 
 func (f *ranking) rareWords(c *candidate) float64 {
@@ -102,20 +101,20 @@ func told(kind stating) func(*ranking, *candidate) float64 {
 // them as before.
 func ofMessages(of func(*ranking, *candidate) float64) func(*ranking, *candidate) float64 {
 	return func(f *ranking, c *candidate) float64 {
-		if c.slot == notIndexed || !f.x.glances[c.slot].message {
+		if c.slot == notIndexed || c.doc.memory.Kind != backends.KindEpisode {
 			return 0
 		}
 		return of(f, c)
 	}
 }
 
-func (f *ranking) asksTime() bool { return asksTime.in(f.asked) }
+func (f *ranking) asksTime() bool { return asksTime.MatchString(f.asked) }
 
-func (f *ranking) asksMany() bool { return asksMany.in(f.asked) }
+func (f *ranking) asksMany() bool { return asksMany.MatchString(f.asked) }
 
 var (
-	asksTime = newPattern(`\bwhen(?:'s|’s| (?:did|do|does|is|was|were|will|are|am|have|has|had|can|should|must))\b|\bhow long\b|\b(?:what|which) (?:time|date|day|month|year)\b|什么时候|何时|哪[天年月]|几[点号月]|星期几|周几|多久`, "when", "how", "what", "which")
-	asksMany = newPattern(`\bhow (?:many|much|old|tall|often|far)\b|多少|多大|几`, "how")
+	asksTime = regexp.MustCompile(`(?i)\bwhen(?:'s|’s| (?:did|do|does|is|was|were|will|are|am|have|has|had|can|should|must))\b|\bhow long\b|\b(?:what|which) (?:time|date|day|month|year)\b|什么时候|何时|哪[天年月]|几[点号月]|星期几|周几|多久`)
+	asksMany = regexp.MustCompile(`(?i)\bhow (?:many|much|old|tall|often|far)\b|多少|多大|几`)
 )
 
 // Kinds of things that a text tells, as bits above the values of [stating].

@@ -63,7 +63,6 @@ type glance struct {
 	asks     asking
 	inferred bool // it holds as long as its sources do
 	han      bool // it has Chinese characters
-	message  bool // it is a message of a conversation
 }
 
 func (r *Ranker) newIndex() *index {
@@ -133,7 +132,7 @@ func (x *index) put(d *doc) {
 		x.docs, x.glances = append(x.docs, doc{}), append(x.glances, glance{})
 	}
 	x.docs[slot], x.slots[m.ID] = *d, slot
-	x.glances[slot] = glance{until: math.MinInt64, asks: d.asks, inferred: m.Kind.Traits().Inferred, han: hasHan(m.Text), message: m.Kind == backends.KindEpisode}
+	x.glances[slot] = glance{until: math.MinInt64, asks: d.asks, inferred: m.Kind.Traits().Inferred, han: hasHan(m.Text)}
 	if d.active {
 		x.glances[slot].until = d.expires
 	}

@@ -129,7 +129,7 @@ func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.S
 	r.diversify(query, pool)
 	resp.Hits = make([]backends.Hit, min(len(pool), query.topK))
 	for i := range resp.Hits {
-		resp.Hits[i] = pool[i].hit()
+		resp.Hits[i] = backends.Hit{Memory: pool[i].of.Clone(), Score: pool[i].score, Parts: pool[i].parts}
 	}
 	return &resp, nil
 }
@@ -197,10 +197,7 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 // read fills in the terms and times of a query.
 func (r *Ranker) read(q *query, text string) {
 	simple := simplified(text)
-	asked := simple
-	if idle.may(simple) {
-		asked = idle.ReplaceAllString(simple, " ")
-	}
+	asked := idle.ReplaceAllString(simple, " ")
 	q.text, q.spans, q.han = text, r.spans(simple), hasHan(text)
 	if q.terms = r.terms(asked); len(q.terms) == 0 {
 		q.terms = r.terms(text)

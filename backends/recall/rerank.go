@@ -35,11 +35,6 @@ type found struct {
 	like   float64         // how like it is to the most similar one before it
 }
 
-// hit returns what the caller gets, with a copy of the memory.
-func (f *found) hit() backends.Hit {
-	return backends.Hit{Memory: f.of.Clone(), Score: f.score, Parts: f.parts}
-}
-
 // pool is how many hits leave the ranking: TopK, or more where a closer look chooses among them.
 func (q *query) pool() int {
 	if q.reranker == nil && q.diversity == 0 && len(q.questions) == 1 {
@@ -87,7 +82,7 @@ func (r *Ranker) rerank(ctx context.Context, q *query, pool []found) error {
 	}
 	shown := make([]backends.Hit, len(pool)) // also a reranker that answers too late has hits of its own
 	for i := range shown {
-		shown[i] = pool[i].hit()
+		shown[i] = backends.Hit{Memory: pool[i].of.Clone(), Score: pool[i].score, Parts: pool[i].parts}
 	}
 	r.Passages(q.text, shown)
 	scores, err := call(ctx, r.reranking, func(ctx context.Context) ([]float64, error) {

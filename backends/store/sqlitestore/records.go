@@ -197,7 +197,8 @@ const changesPage = 1000
 // Changes implements [store.Records]. Most calls find nothing new: a single statement says so, which
 // sees one state of the file without a transaction.
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
-	return call(ctx, s, s.lend, "changes of "+p.String(), p, "", func(c *conn, part partition) (out *store.ChangeSet, err error) {
+	lend := func(ctx context.Context, fn func(*conn) error) error { return s.borrow(ctx, s.readers, fn) }
+	return call(ctx, s, lend, "changes of "+p.String(), p, "", func(c *conn, part partition) (out *store.ChangeSet, err error) {
 		var key, since int64
 		if err := plan.ParseCursor(cursor, &key, &since); err != nil {
 			return nil, err

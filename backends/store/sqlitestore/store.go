@@ -107,7 +107,7 @@ func (s *Store) closeAll() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// call runs fn by way of s.read, s.lend, s.write or s.erase with the row of p, if the names are
+// call runs fn by way of s.read, s.write or s.erase with the row of p, if the names are
 // legal, and returns its result. The result of a failed call is the zero value.
 func call[T any](ctx context.Context, s *Store, way func(context.Context, func(*conn) error) error, doing string,
 	p backends.Partition, session string, fn func(*conn, partition) (T, error),
@@ -131,12 +131,7 @@ func call[T any](ctx context.Context, s *Store, way func(context.Context, func(*
 
 // read runs fn in a transaction that sees one state of the file.
 func (s *Store) read(ctx context.Context, fn func(*conn) error) error {
-	return s.lend(ctx, func(c *conn) error { return c.transaction(ctx, "BEGIN", func() error { return fn(c) }) })
-}
-
-// lend runs fn with a reading connection, outside a transaction.
-func (s *Store) lend(ctx context.Context, fn func(*conn) error) error {
-	return s.borrow(ctx, s.readers, fn)
+	return s.borrow(ctx, s.readers, func(c *conn) error { return c.transaction(ctx, "BEGIN", func() error { return fn(c) }) })
 }
 
 // write is erase, except that it refuses an operation that began before a drop.
