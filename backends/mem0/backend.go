@@ -158,9 +158,7 @@ func (b *Backend) Entities(ctx context.Context, s backends.Scope) ([]backends.En
 // Close implements [backends.Backend]. It ends the running sweep of a Retention, and stores the
 // counted uses. The store and the models stay open. Calls to Search and Add after it are
 // ErrUnavailable.
-func (b *Backend) Close(ctx context.Context) error {
-	return b.keep.Close(ctx)
-}
+func (b *Backend) Close(ctx context.Context) error { return b.keep.Close(ctx) }
 
 // Sessions returns the store's sessions. A middleware without a log of its own keeps its log there,
 // so that one write stores the memories and the position in the log.

@@ -38,11 +38,7 @@ type screening struct {
 }
 
 func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.SearchRequest, hits []backends.Hit) ([]backends.Hit, error) {
-	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: make(map[string]bool, len(hits)), placed: make(map[string]int, len(hits)), said: make(map[string]int, len(hits))}
-	s.shown = make([]backends.Hit, 0, len(hits))
-	for i := range hits {
-		s.isHit[hits[i].ID] = true
-	}
+	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: map[string]bool{}, placed: make(map[string]int, len(hits)), said: make(map[string]int, len(hits)), shown: hits[:0]}
 	matches, err := b.keep.Visible(q.Scope, p, q.Filter).Compile()
 	if err != nil {
 		return nil, err
@@ -51,6 +47,12 @@ func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.
 	s.wanted = func(m *backends.Memory) bool { return !m.Expired(now) && matches(m) }
 	if s.taught, err = b.taughtBy(ctx, p, hits); err != nil {
 		return nil, err
+	}
+	if len(s.taught) > 0 { // else each hit shows at most itself
+		s.shown = make([]backends.Hit, 0, len(hits))
+		for i := range hits {
+			s.isHit[hits[i].ID] = true
+		}
 	}
 	if s.held, err = b.successors(ctx, p, s.taught); err != nil {
 		return nil, err
@@ -72,9 +74,6 @@ func (b *Backend) taughtBy(ctx context.Context, p backends.Partition, hits []bac
 		}
 	}
 	taught := map[source][]*backends.Memory{}
-	if len(keys) == 0 {
-		return taught, nil
-	}
 	found, err := b.keep.Lookup(ctx, p, keys...)
 	for _, m := range found {
 		for _, from := range sourcesOf(m) {

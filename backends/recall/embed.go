@@ -99,9 +99,7 @@ func (r *Ranker) embedQuery(ctx context.Context, p *partition, q *query) (degrad
 	return lexicalAlone(err), nil
 }
 
-func lexicalAlone(reason error) error {
-	return fmt.Errorf("%w: %w", fault.ErrByWords, reason)
-}
+func lexicalAlone(reason error) error { return fmt.Errorf("%w: %w", fault.ErrByWords, reason) }
 
 // batches holds how many texts an embedder takes at a time where that is fewer than embedBatch, by
 // Config.EmbeddingModel: each process learns it once.

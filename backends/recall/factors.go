@@ -54,9 +54,18 @@ func (f *ranking) atMost(words float64) float64 { return words * (1 + f.mostRais
 func (f *ranking) lacksContent(c *candidate) float64 {
 	sum := 0.0
 	for _, t := range c.doc.text.terms {
-		sum += f.x.lexicon.idf(len(f.x.lexicon.list(t.term)))
+		sum += f.idf(len(f.x.lexicon.list(t.term)))
 	}
 	return 1 - max(-1, min(1, math.Log((1+sum)/usualContent)/math.Log(mostContent)))
+}
+
+// idf is that of the lexicon. A search asks for it a thousand times, mostly for the same numbers.
+func (f *ranking) idf(df int) float64 {
+	at := min(df, len(f.s.idfs)-1)
+	if at == len(f.s.idfs)-1 || f.s.idfs[at] == 0 { // the last one is for all others
+		f.s.idfs[at] = f.x.lexicon.idf(df)
+	}
+	return f.s.idfs[at]
 }
 
 func (f *ranking) rareWords(c *candidate) float64 {

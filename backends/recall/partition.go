@@ -120,9 +120,7 @@ func (r *refresh) next(ctx context.Context) (c *store.ChangeSet, err error) {
 	return c, nil
 }
 
-func (r *refresh) startOver() {
-	r.index, r.aside, r.readers = r.partition.ranker.newIndex(), true, nil
-}
+func (r *refresh) startOver() { r.index, r.aside, r.readers = r.partition.ranker.newIndex(), true, nil }
 
 // take applies one page. It does the slow part before it locks searches out.
 func (r *refresh) take(c *store.ChangeSet) {

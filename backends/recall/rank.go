@@ -43,17 +43,22 @@ type scratch struct {
 	cosines []float64 // by slot, of the last search with a vector
 	scanned []int32   // slots of it
 	same    []int32   // the same in the script of the query
+	idfs    []float64 // idf of terms that so many memories have, of the partition's size; 0: still unknown
+	size    int       // of the partition of idfs, in memories
 
 	sessions, counts []float64 // by number
 	touched          []int32
 }
 
-func (r *Ranker) borrow(slots int) *scratch {
-	s := r.scratch.Get().(*scratch)
+func (r *Ranker) borrow(x *index) *scratch {
+	s, slots := r.scratch.Get().(*scratch), len(x.docs)
+	if s.size != x.lexicon.memories {
+		clear(s.idfs)
+	}
 	for _, scores := range []*[]float64{&s.scores, &s.own, &s.values} {
 		*scores = slices.Grow((*scores)[:0], slots)[:slots]
 	}
-	s.matched, s.found = s.matched[:0], s.found[:0]
+	s.matched, s.found, s.size = s.matched[:0], s.found[:0], x.lexicon.memories
 	return s
 }
 
@@ -95,7 +100,7 @@ func (r *Ranker) rank(ctx context.Context, p *partition, q *query) ([]found, err
 // answer returns so many hits of one question, best first.
 func (r *Ranker) answer(ctx context.Context, p *partition, q *query, pool int) ([]found, error) {
 	x := p.index
-	s := r.borrow(len(x.docs))
+	s := r.borrow(x)
 	defer r.release(s)
 	asked, ofTheTime := x.date(q, s)
 	terms, attainable := x.lexicon.weigh(asked, r.analyzer.groups)
@@ -176,7 +181,7 @@ func (q *query) cosine(vector []float32) float64 {
 	return max(0, min(1, float64(vek32.Dot(q.vector, vector))))
 }
 
-// hits copies the chosen memories out of the index.
+// hits returns the chosen memories with what is said of them.
 func (f *ranking) hits(best []ranked, attainable float64) []found {
 	hits := make([]found, len(best))
 	for i, b := range best {
@@ -184,8 +189,7 @@ func (f *ranking) hits(best []ranked, attainable float64) []found {
 		if b.slot != notIndexed || b.states < 1 {
 			parts.Signals = f.explain(&b, attainable)
 		}
-		hit := backends.Hit{Memory: b.doc.memory.Clone(), Score: b.score, Parts: parts}
-		hits[i] = found{Hit: hit, of: b.doc.memory, value: b.value, vector: f.vectorOf(b)}
+		hits[i] = found{of: b.doc.memory, score: b.score, parts: parts, value: b.value, vector: f.vectorOf(b)}
 	}
 	return hits
 }

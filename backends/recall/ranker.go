@@ -62,7 +62,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, signals: s, scratch: sync.Pool{New: func() any { return &scratch{} }}, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
+	r := &Ranker{config: c, analyzer: a, signals: s, scratch: sync.Pool{New: func() any { return &scratch{idfs: make([]float64, 1<<12)} }}, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
 	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
 	r.reranking = newService("reranker", c.ModelTimeout, openForSearches, r)
@@ -129,7 +129,7 @@ func (r *Ranker) Search(ctx context.Context, p backends.Partition, q *backends.S
 	r.diversify(query, pool)
 	resp.Hits = make([]backends.Hit, min(len(pool), query.topK))
 	for i := range resp.Hits {
-		resp.Hits[i] = pool[i].Hit
+		resp.Hits[i] = backends.Hit{Memory: pool[i].of.Clone(), Score: pool[i].score, Parts: pool[i].parts}
 	}
 	return &resp, nil
 }

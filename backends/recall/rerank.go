@@ -26,12 +26,13 @@ type Reranker interface {
 
 // found is a hit on its way from the ranking to the answer.
 type found struct {
-	backends.Hit
 	of     *backends.Memory // in the index: the same one for all questions
-	value  float64          // the order follows it
-	vector []float32        // nil if the memory has none
-	words  map[string]bool  // diversify makes it
-	like   float64          // how like it is to the most similar one before it
+	score  float64
+	parts  backends.ScoreParts
+	value  float64         // the order follows it
+	vector []float32       // nil if the memory has none
+	words  map[string]bool // diversify makes it
+	like   float64         // how like it is to the most similar one before it
 }
 
 // pool is how many hits leave the ranking: TopK, or more where a closer look chooses among them.
@@ -67,7 +68,7 @@ func join(pool, others []found) []found {
 			pool[i].value = 0
 		}
 		pool[i].value += questionWeight * max(0, f.value)
-		pool[i].Score = max(pool[i].Score, f.Score)
+		pool[i].score = max(pool[i].score, f.score)
 	}
 	slices.SortStableFunc(pool, byValue)
 	return pool
@@ -81,8 +82,7 @@ func (r *Ranker) rerank(ctx context.Context, q *query, pool []found) error {
 	}
 	shown := make([]backends.Hit, len(pool)) // also a reranker that answers too late has hits of its own
 	for i := range shown {
-		shown[i] = pool[i].Hit
-		shown[i].Memory = pool[i].Clone()
+		shown[i] = backends.Hit{Memory: pool[i].of.Clone(), Score: pool[i].score, Parts: pool[i].parts}
 	}
 	r.Passages(q.text, shown)
 	scores, err := call(ctx, r.reranking, func(ctx context.Context) ([]float64, error) {
@@ -95,7 +95,7 @@ func (r *Ranker) rerank(ctx context.Context, q *query, pool []found) error {
 		return fmt.Errorf("the order is as before the reranker: %w", err)
 	}
 	for i := range pool {
-		pool[i].value, pool[i].Parts.Rerank = scores[i], scores[i]
+		pool[i].value, pool[i].parts.Rerank = scores[i], scores[i]
 	}
 	slices.SortStableFunc(pool, func(a, b found) int { return cmp.Compare(b.value, a.value) })
 	return nil
@@ -127,7 +127,7 @@ func (r *Ranker) diversify(q *query, pool []found) {
 	}
 	words := r.Words()
 	for i := range pool {
-		pool[i].words = words.Of(pool[i].WhenToUse + "\n" + pool[i].Text)
+		pool[i].words = words.Of(pool[i].of.WhenToUse + "\n" + pool[i].of.Text)
 	}
 	top := pool[0].value
 	left := func(f *found) float64 { return (1-q.diversity)*max(0, share(f.value, top)) - q.diversity*f.like }

@@ -282,7 +282,7 @@ func othersLast(pool []found, speaker string) {
 	ranks := map[*backends.Memory]int{}
 	for i := range pool {
 		ranks[pool[i].of] = i
-		if pool[i].Kind == backends.KindEpisode && pool[i].Origin.Speaker != speaker {
+		if pool[i].of.Kind == backends.KindEpisode && pool[i].of.Origin.Speaker != speaker {
 			ranks[pool[i].of] *= othersRank
 		}
 	}

@@ -27,9 +27,7 @@ func MemoryBank(since time.Duration, uses int) float64 {
 
 // GenerativeAgents is the curve of that system (Park et al., UIST 2023): 0.995 to the power of the
 // hours.
-func GenerativeAgents(since time.Duration, _ int) float64 {
-	return math.Pow(0.995, since.Hours())
-}
+func GenerativeAgents(since time.Duration, _ int) float64 { return math.Pow(0.995, since.Hours()) }
 
 // Recency weighs by a curve: a share of a memory's value, 0 to 1, depends on it. A backend counts
 // the uses: see its Config.CountUses.

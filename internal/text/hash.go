@@ -25,11 +25,11 @@ func HashID(parts ...string) string {
 	return id.String()
 }
 
-func hash(parts ...string) (sum [16]byte) {
-	h := sha256.New()
+func hash(parts ...string) [16]byte {
+	all := make([]byte, 0, 128) // enough for most
 	for _, part := range parts {
-		_, _ = h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+		all = append(append(strconv.AppendInt(all, int64(len(part)), 10), ':'), part...)
 	}
-	copy(sum[:], h.Sum(nil))
-	return sum
+	whole := sha256.Sum256(all)
+	return [16]byte(whole[:16])
 }

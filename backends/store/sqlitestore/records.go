@@ -194,9 +194,11 @@ func (c *conn) records(ctx context.Context, which string, args ...any) ([]store.
 // rounded up to a whole batch.
 const changesPage = 1000
 
-// Changes implements [store.Records].
+// Changes implements [store.Records]. Most calls find nothing new: a single statement says so, which
+// sees one state of the file without a transaction.
 func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string) (*store.ChangeSet, error) {
-	return call(ctx, s, s.read, "changes of "+p.String(), p, "", func(c *conn, part partition) (*store.ChangeSet, error) {
+	lend := func(ctx context.Context, fn func(*conn) error) error { return s.borrow(ctx, s.readers, fn) }
+	return call(ctx, s, lend, "changes of "+p.String(), p, "", func(c *conn, part partition) (out *store.ChangeSet, err error) {
 		var key, since int64
 		if err := plan.ParseCursor(cursor, &key, &since); err != nil {
 			return nil, err
@@ -204,7 +206,13 @@ func (s *Store) Changes(ctx context.Context, p backends.Partition, cursor string
 		if key == part.pk && since == part.version {
 			return &store.ChangeSet{Version: part.version, Cursor: cursor, Embedding: part.embedding()}, nil
 		}
-		return c.changes(ctx, part, key, since)
+		err = c.transaction(ctx, "BEGIN", func() error {
+			if part, err = c.partition(p); err == nil {
+				out, err = c.changes(ctx, part, key, since)
+			}
+			return err
+		})
+		return out, err
 	})
 }
 
