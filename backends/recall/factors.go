@@ -61,11 +61,13 @@ func (f *ranking) lacksContent(c *candidate) float64 {
 
 // idf is that of the lexicon. A search asks for it a thousand times, mostly for the same numbers.
 func (f *ranking) idf(df int) float64 {
-	at := min(df, len(f.s.idfs)-1)
-	if at == len(f.s.idfs)-1 || f.s.idfs[at] == 0 { // the last one is for all others
-		f.s.idfs[at] = f.x.lexicon.idf(df)
+	if df >= len(f.s.idfs) {
+		return f.x.lexicon.idf(df)
 	}
-	return f.s.idfs[at]
+	if f.s.idfs[df] == 0 {
+		f.s.idfs[df] = f.x.lexicon.idf(df)
+	}
+	return f.s.idfs[df]
 }
 
 func (f *ranking) rareWords(c *candidate) float64 {
