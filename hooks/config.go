@@ -104,8 +104,8 @@ type Config struct {
 	RecordTool func(tool string) bool
 
 	// Learn says which messages of users, assistants and tools may be remembered; false is as
-	// [Private], such as for the results of a tool, by ToolName. It may be asked about a message
-	// more than once, must leave it unchanged, and must be quick and safe for concurrent use.
+	// middleware.Private, such as for the results of a tool, by ToolName. It may be asked about a
+	// message more than once, must leave it unchanged, and must be quick and safe for concurrent use.
 	// Optional. Defaults to all. A user's own request ("Don't remember this", "别记住") prevails over
 	// its answer: that message and the rest of its turn stay private.
 	Learn func(ctx context.Context, m *schema.Message) bool

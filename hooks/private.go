@@ -16,21 +16,6 @@ import (
 	"github.com/einomem/einomem/internal/speech"
 )
 
-// Private returns a private copy of m, such as a message of a user or a tool's result; m stays as
-// it is. The log and the archive store a placeholder for it. Learning skips it, and the agent's
-// answers behind it in the same turn, which may repeat it. The mark is a string in Extra; it
-// survives a checkpoint and stays out of requests to models. Mark a tool's result where messages
-// pass: before [Hooks.Prepare] or [Hooks.Finish]. Config.Learn does it everywhere, by the name of
-// the tool.
-func Private(m *schema.Message) *schema.Message {
-	if m == nil {
-		return nil
-	}
-	k := einox.MarkOf(m)
-	k.Private = einox.Private
-	return k.On(m)
-}
-
 // withhold marks the private ones of messages. A message is private if Config.Learn or
 // the user asks to leave it out, if it answers a private one in the same turn, or if it is said
 // under [backends.Incognito].

@@ -18,7 +18,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/test/testkit"
 )
 
@@ -100,7 +100,7 @@ func TestWhatIsPrivateIsNeitherLoggedNorLearnt(t *testing.T) {
 	}{
 		"asked for":            {ask: schema.UserMessage("Do NOT remember: PIN zebra77"), want: append(append([]string{user}, called...), private)},
 		"asked for in Chinese": {ask: schema.UserMessage("不要记住：我的密码是zebra77"), want: append(append([]string{zh}, called...), private)},
-		"a marked message":     {ask: hooks.Private(schema.UserMessage("PIN zebra77")), want: append(append([]string{user}, called...), private)},
+		"a marked message":     {ask: einox.Mark{Private: einox.Private}.On(schema.UserMessage("PIN zebra77")), want: append(append([]string{user}, called...), private)},
 		"a refused message": {ask: schema.UserMessage("PIN zebra77"), learn: func(_ context.Context, m *schema.Message) bool {
 			return !strings.Contains(m.Content, secret)
 		}, want: append(append([]string{user}, called...), private)},

@@ -21,9 +21,9 @@ import (
 	"strings"
 )
 
-// Mark replaces the value of a field that is named like a secret. A secret that was found by
+// fieldMark replaces the value of a field that is named like a secret. A secret that was found by
 // its form gets a mark of its kind: "[redacted:key]".
-const Mark = "[redacted]"
+const fieldMark = "[redacted]"
 
 // mark is the form of all marks.
 var mark = regexp.MustCompile(`^\[redacted(?::[a-z]+)?\]$`)
@@ -59,7 +59,7 @@ func secrets(s string) (cuts []span) {
 
 // Value returns a copy of a JSON value, as encoding/json decodes it, without secrets. Each
 // text, json.Number and key goes through text. The values of fields that are named like
-// secrets become [Mark], whatever they hold.
+// secrets become "[redacted]", whatever they hold.
 func Value(v any, text func(string) string) any {
 	switch x := v.(type) {
 	case string:
@@ -78,7 +78,7 @@ func Value(v any, text func(string) string) any {
 		out := make(map[string]any, len(x))
 		for k, e := range x {
 			if isSecret(k, e) {
-				out[text(k)] = Mark
+				out[text(k)] = fieldMark
 				continue
 			}
 			out[text(k)] = Value(e, text)

@@ -19,6 +19,7 @@ import (
 )
 
 const (
+	maxItems     = 1000                // finds that the report of a dry run lists
 	eraseBatch   = 1000                // memories that one write of a retention erases
 	mostFailures = 10                  // partitions that may fail before a retention gives up
 	usesEvery    = time.Minute         // how often uses are stored
@@ -248,7 +249,7 @@ func (r *retention) memories(ctx context.Context, p backends.Partition, since ti
 		}
 		for _, m := range part {
 			r.report.Erased[why[m.ID]]++
-			if r.report.DryRun && len(r.report.Items) < backends.MaxRetainItems {
+			if r.report.DryRun && len(r.report.Items) < maxItems {
 				r.report.Items = append(r.report.Items, backends.RetainItem{Partition: p, ID: m.ID, Kind: m.Kind, Reason: why[m.ID]})
 			}
 		}
