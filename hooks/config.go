@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
@@ -220,7 +219,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 		d.ForgetTool = true
 	}
 	d.instructions = text.Rename(toolInstructions(c.Language.For(), d.ForgetTool), c.ToolNames)
-	config.Default(&d.Location, time.UTC)
+	work.Default(&d.Location, time.UTC)
 	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return &d, d.validate()
 }

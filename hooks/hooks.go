@@ -14,7 +14,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
@@ -59,7 +58,7 @@ func New(ctx context.Context, cfg *Config, log *working.Memory, w backends.Windo
 	if h.toolNames, err = namesOf(ctx, tools); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	config.Default(&c.RecordTool, othersThan(h.toolNames))
+	work.Default(&c.RecordTool, othersThan(h.toolNames))
 	return h, nil
 }
 

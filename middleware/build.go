@@ -16,7 +16,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
 	"github.com/einomem/einomem/toolkit"
 )
@@ -86,7 +86,7 @@ func common(c *Config) *store.Common {
 	if c.Working != nil {
 		d.Redact = c.Working.Redact
 	}
-	config.Default(&d.Redact, c.Redact)
+	work.Default(&d.Redact, c.Redact)
 	return d
 }
 
@@ -122,13 +122,13 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 	case w.Backend == nil:
 		w.Backend = c.Backend
 	}
-	config.Default(&w.Redact, c.Redact)
-	config.Default(&w.Confirm, c.Confirm)
-	config.Default(&w.OnError, c.OnError)
-	config.Default(&w.OnLearned, c.OnLearned)
-	config.Default(&w.Budget.Location, c.Location)
-	config.Default(&w.Clock, c.Clock)
-	config.Default(&w.IDs, c.IDs)
+	work.Default(&w.Redact, c.Redact)
+	work.Default(&w.Confirm, c.Confirm)
+	work.Default(&w.OnError, c.OnError)
+	work.Default(&w.OnLearned, c.OnLearned)
+	work.Default(&w.Budget.Location, c.Location)
+	work.Default(&w.Clock, c.Clock)
+	work.Default(&w.IDs, c.IDs)
 	return working.New(ctx, &w)
 }
 

@@ -67,7 +67,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/agenttool"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -159,10 +158,10 @@ func newKit(cfg *Config) (*kit, error) {
 	if cfg.Language == backends.Chinese {
 		k.text = &chinese
 	}
-	config.Default(&k.Limit, 10)
-	config.Default(&k.Search, k.Backend.Search)
-	config.Default(&k.Turn, func(context.Context) string { return "" })
-	config.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
+	work.Default(&k.Limit, 10)
+	work.Default(&k.Search, k.Backend.Search)
+	work.Default(&k.Turn, func(context.Context) string { return "" })
+	work.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
 	k.Clock, k.IDs = work.Clock(k.Clock), work.IDs(k.IDs)
 	k.kit = agenttool.Kit{ToolSetup: k.ToolSetup, Texts: k.text.tools, Advice: k.text.advice, Names: k.ToolNames, Judged: true}
 	if err := k.kit.Init(); err != nil {

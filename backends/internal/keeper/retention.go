@@ -15,7 +15,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
@@ -34,8 +34,8 @@ func checkRetention(r backends.Retention) (*backends.Retention, error) {
 			return nil, fmt.Errorf("Config.Retention.Rules[%d]: %w: set one of the times or AtMost, and none below 0; core blocks always stay", i, backends.ErrInvalid)
 		}
 	}
-	config.Default(&r.Every, 24*time.Hour)
-	config.Default(&r.Namespaces, []string{backends.DefaultNamespace})
+	work.Default(&r.Every, 24*time.Hour)
+	work.Default(&r.Namespaces, []string{backends.DefaultNamespace})
 	if len(r.Rules) == 0 || r.Every > 0 && r.Every < time.Minute {
 		return nil, fmt.Errorf("Config.Retention: %w: it needs Rules, and an Every (%s) of at least a minute", backends.ErrInvalid, r.Every)
 	}
