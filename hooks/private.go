@@ -85,18 +85,18 @@ func (h *Hooks) learns(ctx context.Context, m einox.Marked) (ok bool) {
 	return ok
 }
 
-// TurnID returns the id of the turn in which a tool is called under ctx, "" outside of one.
-func (h *Hooks) TurnID(ctx context.Context) string {
+// turnID returns the id of the turn in which a tool is called under ctx, "" outside of one.
+func (h *Hooks) turnID(ctx context.Context) string {
 	if r := running(ctx, h); r != nil {
 		return r.turn.id
 	}
 	return h.find(einox.Unfold(adkx.Messages(ctx))).id
 }
 
-// IsPrivate reports whether the writes of a tool that is called under ctx are private. They are
+// isPrivate reports whether the writes of a tool that is called under ctx are private. They are
 // under [backends.Incognito], and in a turn with a private message, which the arguments of the call
 // may repeat.
-func (h *Hooks) IsPrivate(ctx context.Context) bool {
+func (h *Hooks) isPrivate(ctx context.Context) bool {
 	if backends.IsIncognito(ctx) {
 		return true
 	}

@@ -255,7 +255,7 @@ func TestCallsOfToolsInAPrivateTurn(t *testing.T) {
 				rec, m, _ := recording(t, nil)
 				var seen, incognito bool
 				look := testkit.Tool(t, "look", func(ctx context.Context, _ struct{}) (string, error) {
-					seen, incognito = m.IsPrivate(ctx), backends.IsIncognito(ctx)
+					seen, incognito = m.ToolSetup().Private(ctx), backends.IsIncognito(ctx)
 					return secret, nil
 				})
 				inner := adk.NewAgentTool(t.Context(), testkit.Agent(t, "inner", testkit.New(testkit.Call("i", "look", `{}`), testkit.Text("ok")), m.with, look))
@@ -280,7 +280,7 @@ func TestCallsOfToolsInAPrivateTurn(t *testing.T) {
 func TestAToolOfAWrappedRunKnowsTheTurn(t *testing.T) {
 	m, private := newMemory(t, nil), false
 	look := testkit.Tool(t, "look", func(ctx context.Context, _ struct{}) (string, error) {
-		private = m.IsPrivate(ctx)
+		private = m.ToolSetup().Private(ctx)
 		return "seen", nil
 	})
 	step := before(func(_ context.Context, s *adk.ChatModelAgentState) { s.Messages = testkit.Say("Step 1 of the plan.") })

@@ -130,11 +130,8 @@ const timeZone = "time_zone"
 // zoneKey is the context's key for the zone of a wrapped run.
 type zoneKey struct{}
 
-// Zone returns the zone of the person for whom a run is made: its session value "time_zone", else
-// Config.Location. It reports the name of an unknown zone once.
-func (h *Hooks) Zone(ctx context.Context) *time.Location { return h.zoneOf(ctx, nil) }
-
-// zoneOf is Zone, and takes the zone of a standing memory as well.
+// zoneOf returns the zone of the person for whom a run is made: its session value "time_zone", else
+// that of a standing memory, else Config.Location. It reports the name of an unknown zone once.
 func (h *Hooks) zoneOf(ctx context.Context, standing []backends.Hit) *time.Location {
 	name := ctx.Value(zoneKey{})
 	h.guard(ctx, StageZone, func() {

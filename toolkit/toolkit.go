@@ -97,11 +97,6 @@ type Config struct {
 	// made up.
 	backends.ToolSetup
 
-	// Turn returns the id of the turn in which a call is made, for the origin of add_memory's
-	// notes. Optional. Defaults to an empty id.
-	Turn func(ctx context.Context) string
-	// Zone returns the zone of the days that a call shows. Optional. Defaults to time.UTC.
-	Zone func(ctx context.Context) *time.Location
 	// Search answers search_memory. Optional. Defaults to the Backend's; a middleware passes its
 	// own, which covers turns that wait to be learnt from, and leaves out poor hits.
 	Search func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
