@@ -9,10 +9,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
-	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
 )
 
@@ -40,11 +38,6 @@ func (m *MemoryMiddleware) Finish(ctx context.Context, messages []*schema.Messag
 	return m.Hooks.Finish(ctx, messages)
 }
 
-// Search searches as the search for a note does: see [hooks.Hooks.Search].
-func (m *MemoryMiddleware) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	return m.Hooks.Search(ctx, r)
-}
-
 // AsRetriever returns the memory as an Eino retriever: see [hooks.Hooks.AsRetriever].
 func (m *MemoryMiddleware) AsRetriever() retriever.Retriever {
 	return m.Hooks.AsRetriever()
@@ -53,12 +46,6 @@ func (m *MemoryMiddleware) AsRetriever() retriever.Retriever {
 // AsIndexer returns the memory as an Eino indexer: see [hooks.Hooks.AsIndexer].
 func (m *MemoryMiddleware) AsIndexer() indexer.Indexer {
 	return m.Hooks.AsIndexer()
-}
-
-// Tools returns the tools of the mode and of Config.Window, for agents that take no middleware: see
-// [hooks.Hooks.Tools].
-func (m *MemoryMiddleware) Tools(ctx context.Context) ([]tool.BaseTool, error) {
-	return m.Hooks.Tools(ctx)
 }
 
 // MessageModifier returns memory for react.AgentConfig.MessageModifier: see

@@ -58,7 +58,9 @@ func Private(m *schema.Message) *schema.Message {
 // [hooks.Hooks.WrapRunner] to whatever agent a runner runs; [hooks.Hooks.MessageModifier] and
 // [hooks.Hooks.MessageRewriter] to flow/agent/react; [hooks.Hooks.Prepare] and [hooks.Hooks.Finish]
 // to a graph or a handler; [hooks.Hooks.AsIndexer], [hooks.Hooks.AsRetriever] and
-// [hooks.Hooks.ToolMiddleware] to nodes of a graph. Used together for one run they do the work once.
+// [hooks.Hooks.ToolMiddleware] to nodes of a graph. [hooks.Hooks.Tools] and
+// [hooks.Hooks.Instruction] serve agents that take no middleware. Used together for one run they do
+// the work once.
 type MemoryMiddleware struct {
 	*hooks.Hooks
 	backend backends.Backend
