@@ -5,8 +5,6 @@ package backends
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/cloudwego/eino/schema"
@@ -320,25 +318,4 @@ type StageReport struct {
 	Failed  int      `json:"failed,omitempty"`
 	Errors  []string `json:"errors,omitempty"` // why, each text once
 	Err     error    `json:"-"`                // all of Errors, for errors.Is
-}
-
-// Err returns all failures, each under its stage, or nil.
-func (r Report) Err() error {
-	var all []error
-	for _, s := range r.Stages {
-		if s.Err != nil {
-			all = append(all, fmt.Errorf("%s: %w", s.Name, s.Err))
-		}
-	}
-	return errors.Join(all...)
-}
-
-// Stage returns the report of a stage. The report of a skipped stage has only its name.
-func (r Report) Stage(name string) StageReport {
-	for _, s := range r.Stages {
-		if s.Name == name {
-			return s
-		}
-	}
-	return StageReport{Name: name}
 }

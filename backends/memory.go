@@ -262,13 +262,6 @@ func (m *Memory) Trust() string {
 	return TrustOther
 }
 
-// isFrom reports whether a memory comes from a source: one of the constants, or a constant with
-// a name, such as "tool search_web" or "document report.pdf".
-func (m *Memory) isFrom(source string) bool {
-	of, _ := m.Metadata[MetaSource].(string)
-	return source == m.Trust() || source == m.Origin.Source || m.Kind == KindDocument && source == TrustDocument+" "+of
-}
-
 // AuthorAgent is the Author of the notes that an agent makes with its add_memory tool.
 const AuthorAgent = "agent"
 

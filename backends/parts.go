@@ -45,6 +45,8 @@ type ToolSetup struct {
 	Scope   func(ctx context.Context) (Scope, error)           // Returns the scope of a call. Required.
 	Begin   func(ctx context.Context, s Scope) context.Context // Returns the context for the writes of a call, as store.Begin does. Optional.
 	Private func(ctx context.Context) bool                     // Reports a turn that memory must not keep. Optional. Defaults to IsIncognito.
+	Turn    func(ctx context.Context) string                   // Returns the id of the turn in which a call is made, the origin of what it writes. Optional.
+	Zone    func(ctx context.Context) *time.Location           // Returns the zone of the days that a call shows. Optional. Defaults to time.UTC.
 	Confirm Confirm                                            // Asked before a tool changes memory. Optional.
 	OnError func(ctx context.Context, stage string, err error) // Gets failures, under the tool's name. Optional.
 

@@ -96,12 +96,9 @@ type RetainReport struct {
 	Partitions int                  `json:"partitions"` // looked at
 	Memories   int                  `json:"memories"`   // looked at
 	Erased     map[RetainReason]int `json:"erased,omitempty"`
-	// Items are the first [MaxRetainItems] finds of a dry run.
+	// Items are the first 1,000 finds of a dry run.
 	Items []RetainItem `json:"items,omitempty"`
 }
-
-// MaxRetainItems is how many [RetainReport].Items there are at most.
-const MaxRetainItems = 1000
 
 // RetainItem is a memory that would go.
 type RetainItem struct {

@@ -5,7 +5,6 @@ package backends
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -40,18 +39,4 @@ type RollbackReport struct {
 	// rollback began.
 	Items     []Item   `json:"items"`
 	Conflicts []string `json:"conflicts,omitempty"` // the memories that stay, and why
-}
-
-// Taught reports whether a memory is among those to take back.
-func (r *RollbackRequest) Taught(m *Memory) bool {
-	named := func(id string) bool { return id != "" && slices.Contains(r.Messages, id) }
-	return (r.Session == nil || m.Origin.Session == *r.Session) && (r.Source == "" || m.isFrom(r.Source)) && !m.Created.Before(r.Since) &&
-		(len(r.Messages) == 0 || named(m.Origin.Turn) || slices.ContainsFunc(m.Origin.MessageIDs, named))
-}
-
-// Changed reports whether a change is among those to take back. Changes name the session
-// that taught them, and no source.
-func (r *RollbackRequest) Changed(e *Event) bool {
-	return r.Session != nil && r.Source == "" && e.Session == *r.Session && !e.Time.Before(r.Since) &&
-		(len(r.Messages) == 0 || slices.ContainsFunc(e.Messages, func(id string) bool { return slices.Contains(r.Messages, id) }))
 }

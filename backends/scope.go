@@ -206,3 +206,16 @@ func ScopeFrom(ctx context.Context) (Scope, bool) {
 	s, ok := ctx.Value(scopeKey{}).(Scope)
 	return s, ok
 }
+
+type incognitoKey struct{}
+
+// Incognito returns a context whose runs and tool calls leave no memory: the log, learning,
+// archives and memory tools all skip them. Known memories are still found and shown. A
+// program's direct calls of a backend's methods work as ever. An interrupt drops the
+// context: resume the run with such a context, too.
+func Incognito(ctx context.Context) context.Context {
+	return context.WithValue(ctx, incognitoKey{}, true)
+}
+
+// IsIncognito reports whether ctx comes from [Incognito].
+func IsIncognito(ctx context.Context) bool { return ctx.Value(incognitoKey{}) != nil }

@@ -17,7 +17,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
@@ -104,8 +103,8 @@ type Config struct {
 	RecordTool func(tool string) bool
 
 	// Learn says which messages of users, assistants and tools may be remembered; false is as
-	// [Private], such as for the results of a tool, by ToolName. It may be asked about a message
-	// more than once, must leave it unchanged, and must be quick and safe for concurrent use.
+	// middleware.Private, such as for the results of a tool, by ToolName. It may be asked about a
+	// message more than once, must leave it unchanged, and must be quick and safe for concurrent use.
 	// Optional. Defaults to all. A user's own request ("Don't remember this", "别记住") prevails over
 	// its answer: that message and the rest of its turn stay private.
 	Learn func(ctx context.Context, m *schema.Message) bool
@@ -220,7 +219,7 @@ func (c *Config) WithDefaults() (*Config, error) {
 		d.ForgetTool = true
 	}
 	d.instructions = text.Rename(toolInstructions(c.Language.For(), d.ForgetTool), c.ToolNames)
-	config.Default(&d.Location, time.UTC)
+	work.Default(&d.Location, time.UTC)
 	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return &d, d.validate()
 }

@@ -79,9 +79,9 @@
 //
 // # Private messages
 //
-// A message is private if [Private] marks it, if Config.Learn refuses it, if a user asks to leave
-// it out, or if it is said under [backends.Incognito]. So are the answers of agents and tools
-// behind it in the same turn. Each carries a mark. The log, open turns and archives keep a
+// A message is private if middleware.Private marks it, if Config.Learn refuses it, if a user asks
+// to leave it out, or if it is said under [backends.Incognito]. So are the answers of agents and
+// tools behind it in the same turn. Each carries a mark. The log, open turns and archives keep a
 // placeholder for it; summaries and learning skip it.
 //
 // # Failures

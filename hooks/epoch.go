@@ -85,8 +85,8 @@ func (h *Hooks) inEpochOf(ctx context.Context, s backends.Scope, messages []eino
 	return store.WithEpoch(ctx, p, h.find(messages).epoch)
 }
 
-// BeginTool returns ctx for the writes of a memory tool: they belong to the turn in which the
+// beginTool returns ctx for the writes of a memory tool: they belong to the turn in which the
 // agent's model called the tool.
-func (h *Hooks) BeginTool(ctx context.Context, s backends.Scope) context.Context {
+func (h *Hooks) beginTool(ctx context.Context, s backends.Scope) context.Context {
 	return h.inEpochOf(ctx, s, einox.Unfold(adkx.Messages(ctx)))
 }

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/compose"
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/working"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
@@ -43,24 +43,39 @@ type Hooks struct {
 }
 
 // New returns hooks for a configuration and for the parts that package middleware builds of it: the
-// log of turns, the window that contexts fit, and the tools that agents get, which must resolve
-// their scope at call time. Each of them may be nil, which leaves it out. New returns
-// backends.ErrInvalid for a configuration that cannot work.
-func New(ctx context.Context, cfg *Config, log *working.Memory, w backends.Window, tools []tool.BaseTool) (*Hooks, error) {
+// log of turns, the window that contexts fit, and the function that makes the tools that agents get,
+// of [Hooks.ToolSetup]. Each of them may be nil, which leaves it out. New returns the errors of
+// tools, and backends.ErrInvalid for a configuration that cannot work.
+func New(ctx context.Context, cfg *Config, log *working.Memory, w backends.Window, tools func(*backends.ToolSetup) ([]tool.BaseTool, error)) (*Hooks, error) {
 	c, err := cfg.WithDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	h := &Hooks{circuit: fault.NewBreaker("store", 1, backends.SystemClock), cfg: c, log: log, window: w, tools: tools, printers: map[string]int{}, toolless: map[string]bool{}}
+	h := &Hooks{circuit: fault.NewBreaker("store", 1, backends.SystemClock), cfg: c, log: log, window: w, printers: map[string]int{}, toolless: map[string]bool{}}
 	if h.plan, err = c.Mode.Plan(c.Backend); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
+	if tools != nil {
+		if h.tools, err = tools(h.ToolSetup()); err != nil {
+			return nil, err
+		}
+	}
 	h.recorder, _ = backends.As[backends.ToolRecorder](c.Backend)
-	if h.toolNames, err = namesOf(ctx, tools); err != nil {
+	if h.toolNames, err = namesOf(ctx, h.tools); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	config.Default(&c.RecordTool, othersThan(h.toolNames))
+	work.Default(&c.RecordTool, othersThan(h.toolNames))
 	return h, nil
+}
+
+// ToolSetup connects tools with the runs that they are called in: their scope, turn, zone and
+// privacy. It has the Confirm, OnError and Language of the configuration.
+func (h *Hooks) ToolSetup() *backends.ToolSetup {
+	return &backends.ToolSetup{
+		Scope: h.ResolveScope, Begin: h.beginTool, Private: h.isPrivate, Turn: h.turnID,
+		Zone:    func(ctx context.Context) *time.Location { return h.zoneOf(ctx, nil) },
+		Confirm: h.cfg.Confirm, OnError: h.cfg.OnError, Language: h.cfg.Language,
+	}
 }
 
 // AfterTurn has f called with the scope of each turn that ended and is on its way to the log. It

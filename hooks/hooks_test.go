@@ -99,15 +99,16 @@ func newMemory(t testing.TB, change func(*setup)) *memory {
 		m.tokens, shows = s.tokens, m.window
 		require.NoError(t, err)
 	}
+	offers := func(*backends.ToolSetup) ([]tool.BaseTool, error) { return s.tools, nil }
 	if s.noLog {
-		m.Hooks, err = hooks.New(t.Context(), &s.Config, nil, shows, s.tools)
+		m.Hooks, err = hooks.New(t.Context(), &s.Config, nil, shows, offers)
 		require.NoError(t, err)
 		return m
 	}
 	m.log, err = working.New(context.Background(), &working.Config{Sessions: m.db, Backend: s.Backend, Sweep: -1, Idle: time.Hour, OpenTurn: time.Hour})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = m.log.Close(context.Background()) })
-	m.Hooks, err = hooks.New(t.Context(), &s.Config, m.log, shows, s.tools)
+	m.Hooks, err = hooks.New(t.Context(), &s.Config, m.log, shows, offers)
 	require.NoError(t, err)
 	return m
 }

@@ -27,7 +27,6 @@ import (
 //
 // A model that prints a second call loses the memory tools for the rest of the process, except
 // under modes.AgentControl. Config.OnError is told.
-// but under modes.AgentControl. Config.OnError is told.
 func (h *Hooks) WrapModel(m model.ToolCallingChatModel) model.ToolCallingChatModel {
 	if h.window == nil && len(h.tools) == 0 && !h.plan.Search {
 		return m

@@ -16,21 +16,6 @@ import (
 	"github.com/einomem/einomem/internal/speech"
 )
 
-// Private returns a private copy of m, such as a message of a user or a tool's result; m stays as
-// it is. The log and the archive store a placeholder for it. Learning skips it, and the agent's
-// answers behind it in the same turn, which may repeat it. The mark is a string in Extra; it
-// survives a checkpoint and stays out of requests to models. Mark a tool's result where messages
-// pass: before [Hooks.Prepare] or [Hooks.Finish]. Config.Learn does it everywhere, by the name of
-// the tool.
-func Private(m *schema.Message) *schema.Message {
-	if m == nil {
-		return nil
-	}
-	k := einox.MarkOf(m)
-	k.Private = einox.Private
-	return k.On(m)
-}
-
 // withhold marks the private ones of messages. A message is private if Config.Learn or
 // the user asks to leave it out, if it answers a private one in the same turn, or if it is said
 // under [backends.Incognito].
@@ -100,18 +85,18 @@ func (h *Hooks) learns(ctx context.Context, m einox.Marked) (ok bool) {
 	return ok
 }
 
-// TurnID returns the id of the turn in which a tool is called under ctx, "" outside of one.
-func (h *Hooks) TurnID(ctx context.Context) string {
+// turnID returns the id of the turn in which a tool is called under ctx, "" outside of one.
+func (h *Hooks) turnID(ctx context.Context) string {
 	if r := running(ctx, h); r != nil {
 		return r.turn.id
 	}
 	return h.find(einox.Unfold(adkx.Messages(ctx))).id
 }
 
-// IsPrivate reports whether the writes of a tool that is called under ctx are private. They are
+// isPrivate reports whether the writes of a tool that is called under ctx are private. They are
 // under [backends.Incognito], and in a turn with a private message, which the arguments of the call
 // may repeat.
-func (h *Hooks) IsPrivate(ctx context.Context) bool {
+func (h *Hooks) isPrivate(ctx context.Context) bool {
 	if backends.IsIncognito(ctx) {
 		return true
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store/sqlitestore"
-	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/test/testkit"
 )
 
@@ -100,7 +100,7 @@ func TestWhatIsPrivateIsNeitherLoggedNorLearnt(t *testing.T) {
 	}{
 		"asked for":            {ask: schema.UserMessage("Do NOT remember: PIN zebra77"), want: append(append([]string{user}, called...), private)},
 		"asked for in Chinese": {ask: schema.UserMessage("不要记住：我的密码是zebra77"), want: append(append([]string{zh}, called...), private)},
-		"a marked message":     {ask: hooks.Private(schema.UserMessage("PIN zebra77")), want: append(append([]string{user}, called...), private)},
+		"a marked message":     {ask: einox.Mark{Private: einox.Private}.On(schema.UserMessage("PIN zebra77")), want: append(append([]string{user}, called...), private)},
 		"a refused message": {ask: schema.UserMessage("PIN zebra77"), learn: func(_ context.Context, m *schema.Message) bool {
 			return !strings.Contains(m.Content, secret)
 		}, want: append(append([]string{user}, called...), private)},
@@ -255,7 +255,7 @@ func TestCallsOfToolsInAPrivateTurn(t *testing.T) {
 				rec, m, _ := recording(t, nil)
 				var seen, incognito bool
 				look := testkit.Tool(t, "look", func(ctx context.Context, _ struct{}) (string, error) {
-					seen, incognito = m.IsPrivate(ctx), backends.IsIncognito(ctx)
+					seen, incognito = m.ToolSetup().Private(ctx), backends.IsIncognito(ctx)
 					return secret, nil
 				})
 				inner := adk.NewAgentTool(t.Context(), testkit.Agent(t, "inner", testkit.New(testkit.Call("i", "look", `{}`), testkit.Text("ok")), m.with, look))
@@ -280,7 +280,7 @@ func TestCallsOfToolsInAPrivateTurn(t *testing.T) {
 func TestAToolOfAWrappedRunKnowsTheTurn(t *testing.T) {
 	m, private := newMemory(t, nil), false
 	look := testkit.Tool(t, "look", func(ctx context.Context, _ struct{}) (string, error) {
-		private = m.IsPrivate(ctx)
+		private = m.ToolSetup().Private(ctx)
 		return "seen", nil
 	})
 	step := before(func(_ context.Context, s *adk.ChatModelAgentState) { s.Messages = testkit.Say("Step 1 of the plan.") })

@@ -96,7 +96,7 @@ func (h *Hooks) beginCall(ctx context.Context, in *compose.ToolInput) (context.C
 	if in == nil {
 		return ctx, nil
 	}
-	if h.IsPrivate(ctx) || in.Name == einox.ReadSecret {
+	if h.isPrivate(ctx) || in.Name == einox.ReadSecret {
 		return backends.Incognito(ctx), nil
 	}
 	if h.recorder == nil {
@@ -137,7 +137,7 @@ func (c *call) end(ctx context.Context, err error) {
 			return
 		}
 		if err == nil {
-			err = h.recorder.RecordCalls(h.BeginTool(detach(ctx), scope), &backends.RecordCallsRequest{Scope: scope, Calls: []backends.ToolCall{c.call}})
+			err = h.recorder.RecordCalls(h.beginTool(detach(ctx), scope), &backends.RecordCallsRequest{Scope: scope, Calls: []backends.ToolCall{c.call}})
 		}
 		if err != nil {
 			h.report(ctx, StageRecord, fmt.Errorf("recording a call of tool %q: %w", c.call.Tool, err))

@@ -9,11 +9,8 @@ import (
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/indexer"
 	"github.com/cloudwego/eino/components/retriever"
-	"github.com/cloudwego/eino/components/tool"
-	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/hooks"
 )
 
@@ -41,11 +38,6 @@ func (m *MemoryMiddleware) Finish(ctx context.Context, messages []*schema.Messag
 	return m.Hooks.Finish(ctx, messages)
 }
 
-// Search searches as the search for a note does: see [hooks.Hooks.Search].
-func (m *MemoryMiddleware) Search(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
-	return m.Hooks.Search(ctx, r)
-}
-
 // AsRetriever returns the memory as an Eino retriever: see [hooks.Hooks.AsRetriever].
 func (m *MemoryMiddleware) AsRetriever() retriever.Retriever {
 	return m.Hooks.AsRetriever()
@@ -56,31 +48,8 @@ func (m *MemoryMiddleware) AsIndexer() indexer.Indexer {
 	return m.Hooks.AsIndexer()
 }
 
-// ToolMiddleware records how calls of tools went, in a graph: see [hooks.Hooks.ToolMiddleware].
-func (m *MemoryMiddleware) ToolMiddleware() compose.ToolMiddleware {
-	return m.Hooks.ToolMiddleware()
-}
-
-// Tools returns the tools of the mode and of Config.Window, for agents that take no middleware: see
-// [hooks.Hooks.Tools].
-func (m *MemoryMiddleware) Tools(ctx context.Context) ([]tool.BaseTool, error) {
-	return m.Hooks.Tools(ctx)
-}
-
-// Instruction returns the text that names the memory tools, for prompts outside a middleware: see
-// [hooks.Hooks.Instruction].
-func (m *MemoryMiddleware) Instruction() string {
-	return m.Hooks.Instruction()
-}
-
 // MessageModifier returns memory for react.AgentConfig.MessageModifier: see
 // [hooks.Hooks.MessageModifier].
 func (m *MemoryMiddleware) MessageModifier(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
 	return m.Hooks.MessageModifier(next)
-}
-
-// MessageRewriter returns memory for react.AgentConfig.MessageRewriter: see
-// [hooks.Hooks.MessageRewriter].
-func (m *MemoryMiddleware) MessageRewriter(next func(ctx context.Context, input []*schema.Message) []*schema.Message) func(context.Context, []*schema.Message) []*schema.Message {
-	return m.Hooks.MessageRewriter(next)
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/cloudwego/eino/components/tool"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/hooks"
-	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 	"github.com/einomem/einomem/modes"
 	"github.com/einomem/einomem/toolkit"
 )
@@ -37,10 +36,7 @@ func build(ctx context.Context, cfg *Config) (*MemoryMiddleware, error) {
 	if m.window, err = newWindow(c); err != nil {
 		return nil, err
 	}
-	tools, err := m.newTools(ctx, c, plan)
-	if err != nil {
-		return nil, err
-	}
+	tools := func(s *backends.ToolSetup) ([]tool.BaseTool, error) { return m.newTools(ctx, c, plan, s) }
 	if !plan.Record && m.window == nil {
 		if c.Reflect != nil {
 			return nil, fmt.Errorf("Config.Reflect: %w: it needs a mode that records turns, which %s does not with this backend", backends.ErrInvalid, c.Mode)
@@ -86,7 +82,7 @@ func common(c *Config) *store.Common {
 	if c.Working != nil {
 		d.Redact = c.Working.Redact
 	}
-	config.Default(&d.Redact, c.Redact)
+	work.Default(&d.Redact, c.Redact)
 	return d
 }
 
@@ -122,13 +118,13 @@ func newLog(ctx context.Context, c *Config, plan modes.Plan) (*working.Memory, e
 	case w.Backend == nil:
 		w.Backend = c.Backend
 	}
-	config.Default(&w.Redact, c.Redact)
-	config.Default(&w.Confirm, c.Confirm)
-	config.Default(&w.OnError, c.OnError)
-	config.Default(&w.OnLearned, c.OnLearned)
-	config.Default(&w.Budget.Location, c.Location)
-	config.Default(&w.Clock, c.Clock)
-	config.Default(&w.IDs, c.IDs)
+	work.Default(&w.Redact, c.Redact)
+	work.Default(&w.Confirm, c.Confirm)
+	work.Default(&w.OnError, c.OnError)
+	work.Default(&w.OnLearned, c.OnLearned)
+	work.Default(&w.Budget.Location, c.Location)
+	work.Default(&w.Clock, c.Clock)
+	work.Default(&w.IDs, c.IDs)
 	return working.New(ctx, &w)
 }
 
@@ -148,21 +144,11 @@ func newWindow(c *Config) (backends.Window, error) {
 }
 
 // newTools returns the tools that agents get: the tools of the mode, and in any mode the ones that
-// read text outside the context and edit the core blocks. They ask the hooks for the scope, which
-// exist by the time that a tool is called.
-func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan) ([]tool.BaseTool, error) {
-	setup := backends.ToolSetup{
-		Scope:    func(ctx context.Context) (Scope, error) { return m.ResolveScope(ctx) },
-		Begin:    func(ctx context.Context, s Scope) context.Context { return m.BeginTool(ctx, s) },
-		Private:  func(ctx context.Context) bool { return m.IsPrivate(ctx) },
-		Confirm:  c.Confirm,
-		OnError:  c.OnError,
-		Language: c.Language,
-	}
+// read text outside the context and edit the core blocks. The hooks exist by the time that a tool
+// searches.
+func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.Plan, setup *backends.ToolSetup) ([]tool.BaseTool, error) {
 	t := &toolkit.Config{
-		ToolSetup: setup,
-		Turn:      func(ctx context.Context) string { return m.TurnID(ctx) },
-		Zone:      func(ctx context.Context) *time.Location { return m.Zone(ctx) },
+		ToolSetup: *setup,
 		Search: func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error) {
 			return m.Search(ctx, r)
 		},
@@ -184,6 +170,6 @@ func (m *MemoryMiddleware) newTools(ctx context.Context, c *Config, plan modes.P
 	if m.window == nil {
 		return tools, nil
 	}
-	reads, err := m.window.Tools(ctx, &setup)
+	reads, err := m.window.Tools(ctx, setup)
 	return append(tools, reads...), err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working"
 	"github.com/einomem/einomem/hooks"
+	"github.com/einomem/einomem/internal/einox"
 )
 
 // Config says what is remembered, where, and how an agent meets it. Backend alone is
@@ -35,8 +36,20 @@ func WithScope(ctx context.Context, s Scope) context.Context { return backends.W
 // Memories are still found and shown. It is [backends.Incognito].
 func Incognito(ctx context.Context) context.Context { return backends.Incognito(ctx) }
 
-// Private returns a private copy of a message, which stays out of memory. It is [hooks.Private].
-func Private(m *schema.Message) *schema.Message { return hooks.Private(m) }
+// Private returns a private copy of m, such as a message of a user or a tool's result; m stays as
+// it is. The log and the archive store a placeholder for it. Learning skips it, and the agent's
+// answers behind it in the same turn, which may repeat it. The mark is a string in Extra; it
+// survives a checkpoint and stays out of requests to models. Mark a tool's result where messages
+// pass: before [hooks.Hooks.Prepare] or [hooks.Hooks.Finish]. Config.Learn does it everywhere, by the name of
+// the tool.
+func Private(m *schema.Message) *schema.Message {
+	if m == nil {
+		return nil
+	}
+	k := einox.MarkOf(m)
+	k.Private = einox.Private
+	return k.On(m)
+}
 
 // MemoryMiddleware is one backend in one mode, ready for Eino's agents. One value serves any number
 // of agents, users and goroutines: it looks up the scope in each run.
@@ -45,7 +58,9 @@ func Private(m *schema.Message) *schema.Message { return hooks.Private(m) }
 // [hooks.Hooks.WrapRunner] to whatever agent a runner runs; [hooks.Hooks.MessageModifier] and
 // [hooks.Hooks.MessageRewriter] to flow/agent/react; [hooks.Hooks.Prepare] and [hooks.Hooks.Finish]
 // to a graph or a handler; [hooks.Hooks.AsIndexer], [hooks.Hooks.AsRetriever] and
-// [hooks.Hooks.ToolMiddleware] to nodes of a graph. Used together for one run they do the work once.
+// [hooks.Hooks.ToolMiddleware] to nodes of a graph. [hooks.Hooks.Tools] and
+// [hooks.Hooks.Instruction] serve agents that take no middleware. Used together for one run they do
+// the work once.
 type MemoryMiddleware struct {
 	*hooks.Hooks
 	backend backends.Backend

@@ -67,7 +67,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/agenttool"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -98,11 +97,6 @@ type Config struct {
 	// made up.
 	backends.ToolSetup
 
-	// Turn returns the id of the turn in which a call is made, for the origin of add_memory's
-	// notes. Optional. Defaults to an empty id.
-	Turn func(ctx context.Context) string
-	// Zone returns the zone of the days that a call shows. Optional. Defaults to time.UTC.
-	Zone func(ctx context.Context) *time.Location
 	// Search answers search_memory. Optional. Defaults to the Backend's; a middleware passes its
 	// own, which covers turns that wait to be learnt from, and leaves out poor hits.
 	Search func(ctx context.Context, r *backends.SearchRequest) (*backends.SearchResponse, error)
@@ -159,10 +153,10 @@ func newKit(cfg *Config) (*kit, error) {
 	if cfg.Language == backends.Chinese {
 		k.text = &chinese
 	}
-	config.Default(&k.Limit, 10)
-	config.Default(&k.Search, k.Backend.Search)
-	config.Default(&k.Turn, func(context.Context) string { return "" })
-	config.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
+	work.Default(&k.Limit, 10)
+	work.Default(&k.Search, k.Backend.Search)
+	work.Default(&k.Turn, func(context.Context) string { return "" })
+	work.Default(&k.Zone, func(context.Context) *time.Location { return time.UTC })
 	k.Clock, k.IDs = work.Clock(k.Clock), work.IDs(k.IDs)
 	k.kit = agenttool.Kit{ToolSetup: k.ToolSetup, Texts: k.text.tools, Advice: k.text.advice, Names: k.ToolNames, Judged: true}
 	if err := k.kit.Init(); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Config configures a [Backend]. [New] copies it.
@@ -123,7 +123,7 @@ func (c *Config) normalize() (*Config, error) {
 		return nil, fmt.Errorf("mem0: %w: Config.Store is required; sqlitestore.Open(ctx, \":memory:\", nil) gives one", backends.ErrInvalid)
 	}
 	n := *c
-	config.Default(&n.Location, time.UTC)
+	work.Default(&n.Location, time.UTC)
 	if n.PromptTokens != 0 && n.PromptTokens < minPrompt {
 		return nil, fmt.Errorf("mem0: PromptTokens %d: %w: at least %d, or 0 for the default", n.PromptTokens, backends.ErrInvalid, minPrompt)
 	}

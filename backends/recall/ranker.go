@@ -22,7 +22,6 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -301,9 +300,9 @@ func (c *Config) withDefaults() (Config, error) {
 		return Config{}, fmt.Errorf("recall: %w: no configuration", backends.ErrInvalid)
 	}
 	out := *c
-	config.Default(&out.MaxBytes, defaultMaxBytes)
-	config.Default(&out.EmbedTimeout, time.Second)
-	config.Default(&out.ModelTimeout, 2*time.Second)
+	work.Default(&out.MaxBytes, defaultMaxBytes)
+	work.Default(&out.EmbedTimeout, time.Second)
+	work.Default(&out.ModelTimeout, 2*time.Second)
 	out.Clock = work.Clock(out.Clock)
 	return out, out.validate()
 }

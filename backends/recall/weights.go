@@ -15,10 +15,6 @@ import (
 // concurrent use.
 type Weight func(m *backends.Memory, now time.Time) float64
 
-// A Curve is how well something is remembered, 0 to 1, after so many uses and so long after the
-// last use. A memory without a use counts from when it was said.
-type Curve func(since time.Duration, uses int) float64
-
 // MemoryBank is the curve of that system (Zhong et al., AAAI 2024): exp(-t/S), with t in days
 // and a strength S of one and one more for each use.
 func MemoryBank(since time.Duration, uses int) float64 {
@@ -29,9 +25,11 @@ func MemoryBank(since time.Duration, uses int) float64 {
 // hours.
 func GenerativeAgents(since time.Duration, _ int) float64 { return math.Pow(0.995, since.Hours()) }
 
-// Recency weighs by a curve: a share of a memory's value, 0 to 1, depends on it. A backend counts
-// the uses: see its Config.CountUses.
-func Recency(curve Curve, share float64) Weight {
+// Recency weighs by a curve, such as [MemoryBank]: how well something is remembered, 0 to 1, after
+// so many uses and so long after the last use. A memory without a use counts from when it was said.
+// A share of a memory's value, 0 to 1, depends on the curve. A backend counts the uses: see its
+// Config.CountUses.
+func Recency(curve func(since time.Duration, uses int) float64, share float64) Weight {
 	return func(m *backends.Memory, now time.Time) float64 {
 		uses, last := m.Uses()
 		if last.IsZero() {

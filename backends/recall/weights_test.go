@@ -20,7 +20,7 @@ func TestCurvesAreThoseOfTheirPapers(t *testing.T) {
 	require.InDelta(t, 0.3679, recall.MemoryBank(day, 0), 1e-4, "exp(-1)")
 	require.InDelta(t, 0.6065, recall.MemoryBank(day, 1), 1e-4, "a use doubles the strength")
 	require.InDelta(t, 0.8867, recall.GenerativeAgents(day, 5), 1e-4, "0.995 to the power of 24")
-	for _, curve := range []recall.Curve{recall.MemoryBank, recall.GenerativeAgents} {
+	for _, curve := range []func(time.Duration, int) float64{recall.MemoryBank, recall.GenerativeAgents} {
 		require.Equal(t, 1.0, curve(0, 0))
 		require.InDelta(t, 0, curve(1e6*time.Hour, 0), 1e-12)
 	}

@@ -105,10 +105,10 @@ func TestTheLabelledSet(t *testing.T) {
 			counts[of.Lang+" "+of.Kind] = c
 		}
 		c.texts++
-		got, want := anyMark.ReplaceAllString(Shared(of.Text), Mark), of.Text
+		got, want := anyMark.ReplaceAllString(Shared(of.Text), fieldMark), of.Text
 		found := len(of.Secrets) > 0
 		for _, s := range of.Secrets {
-			want = strings.ReplaceAll(want, s, Mark)
+			want = strings.ReplaceAll(want, s, fieldMark)
 			found = found && !strings.Contains(got, s)
 		}
 		switch {

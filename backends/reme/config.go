@@ -22,7 +22,7 @@ import (
 	"github.com/einomem/einomem/backends/reme/task"
 	"github.com/einomem/einomem/backends/reme/tool"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Config configures a [Backend]. [New] copies it. Task, Personal and Tools configure the kinds of
@@ -180,8 +180,8 @@ func (c *Config) buildKinds(ctx context.Context, b *Backend) (err error) {
 // configuration says otherwise.
 func (c *Config) sharing() *keeper.Sharing {
 	s := &keeper.Sharing{Redact: c.Redact, Allow: c.Allow}
-	config.Default(&s.Redact, redact.Shared)
-	config.Default(&s.Allow, allowAuthors)
+	work.Default(&s.Redact, redact.Shared)
+	work.Default(&s.Allow, allowAuthors)
 	return s
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/internal/reconcile"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -54,7 +53,7 @@ type PersonalConfig struct {
 }
 
 func (c PersonalConfig) withDefaults() (PersonalConfig, error) {
-	config.Default(&c.Location, time.UTC)
+	work.Default(&c.Location, time.UTC)
 	c.TopK, c.MaxKnown = cmp.Or(c.TopK, 5), cmp.Or(c.MaxKnown, 50)
 	if c.TopK < 0 || c.TopK > maxTopK || c.MaxKnown < 0 {
 		return c, fmt.Errorf("Personal: %w: TopK %d is from 1 to %d and MaxKnown %d above 0, or 0 for the defaults", backends.ErrInvalid, c.TopK, maxTopK, c.MaxKnown)

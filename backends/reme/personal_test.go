@@ -161,7 +161,7 @@ func (p *person) learn(t testing.TB, s backends.Scope, messages ...backends.Mess
 	t.Helper()
 	resp, err := p.Personal().Summarize(t.Context(), &reme.PersonalSummaryRequest{AddRequest: backends.AddRequest{Scope: s, Messages: messages}})
 	require.NoError(t, err)
-	require.NoError(t, resp.Report.Err())
+	require.NoError(t, testkit.Failed(resp.Report))
 	return resp
 }
 
@@ -237,9 +237,9 @@ func TestPersonalStatementsAreWrittenDown(t *testing.T) {
 	stored, err := p.Get(t.Context(), &backends.GetRequest{Scope: eve, ID: got.ID})
 	require.NoError(t, err)
 	assert.Equal(t, got, *stored)
-	learn := resp.Report.Stage("learn")
+	learn := testkit.Stage(resp.Report, "learn")
 	assert.Equal(t, []int{3, 1}, []int{learn.In, learn.Dropped})
-	assert.Equal(t, 2, resp.Report.Stage("store").Out)
+	assert.Equal(t, 2, testkit.Stage(resp.Report, "store").Out)
 	assert.Equal(t, 1, resp.Usage.ModelCalls, "filtered, observed and compared in one")
 	assert.Empty(t, p.learn(t, eve, uttered(3, "Hello")).Items)
 }
@@ -317,7 +317,7 @@ func TestWhatIsContainedInAStatementIsKnown(t *testing.T) {
 
 	again := p.learn(t, backends.Scope{UserID: "eve", SessionID: "another"}, uttered(1, "I like teapots"), uttered(0, "I live in Beijing"))
 	assert.Equal(t, []backends.Outcome{backends.OutcomeUnchanged, backends.OutcomeUnchanged}, what(again))
-	assert.Equal(t, 2, again.Report.Stage("store").Dropped)
+	assert.Equal(t, 2, testkit.Stage(again.Report, "store").Dropped)
 }
 
 func TestDatesAreCountedFromWhenItWasSaid(t *testing.T) {

@@ -80,9 +80,8 @@ func (b *Backend) search(ctx context.Context, r *backends.SearchRequest) (*backe
 	if at.workspace != nil && asksFor(q.Kinds, experience...) {
 		ask("the workspace", &learnt, func() (*backends.SearchResponse, error) {
 			asked := q
-			offered := task.Offered()
-			asked.Filter = keeper.Both(keeper.Both(q.Filter.Without("agent_id"), &offered), task.Confirmed(q.Scope)) // agents share a workspace on purpose
-			asked.TopK = min(maxTopK, 2*q.TopK)                                                                      // room for the sources of a skill
+			asked.Filter = keeper.Both(q.Filter.Without("agent_id"), task.Offered(q.Scope)) // agents share a workspace on purpose
+			asked.TopK = min(maxTopK, 2*q.TopK)                                             // room for the sources of a skill
 			asked.Kinds = slices.DeleteFunc(slices.Clone(experience), func(k backends.Kind) bool { return !asksFor(q.Kinds, k) })
 			scale := scaleOf(q.Query)
 			asked.Threshold /= scale

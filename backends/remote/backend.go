@@ -19,7 +19,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/fault"
 	"github.com/einomem/einomem/internal/text"
@@ -89,8 +88,8 @@ type frame struct {
 
 func newFrame(name string, cfg *Config) *frame {
 	f := &frame{name: name, cfg: *cmp.Or(cfg, &Config{}), whose: backends.Scope.Speaker}
-	config.Default(&f.cfg.Timeout, 30*time.Second)
-	config.Default(&f.cfg.MaxRetries, 3)
+	work.Default(&f.cfg.Timeout, 30*time.Second)
+	work.Default(&f.cfg.MaxRetries, 3)
 	f.cfg.Clock = work.Clock(f.cfg.Clock)
 	f.circuit = fault.NewBreaker(name, 1, backends.SystemClock)
 	return f
@@ -284,7 +283,7 @@ func (f *frame) said(r *backends.AddRequest) (out []message) {
 		if r.Author != "" {
 			line.Role = string(schema.User)
 		}
-		config.Default(&line.of.Time, f.cfg.Clock())
+		work.Default(&line.of.Time, f.cfg.Clock())
 		if line.Content != "" {
 			out = append(out, line)
 		}

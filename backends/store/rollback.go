@@ -50,8 +50,29 @@ type rollback struct {
 	report  backends.RollbackReport
 }
 
+// added reports whether a memory is among those to take back.
+func (b *rollback) added(m *backends.Memory) bool {
+	named := func(id string) bool { return id != "" && slices.Contains(b.Messages, id) }
+	return (b.Session == nil || m.Origin.Session == *b.Session) && (b.Source == "" || isFrom(m, b.Source)) && !m.Created.Before(b.Since) &&
+		(len(b.Messages) == 0 || named(m.Origin.Turn) || slices.ContainsFunc(m.Origin.MessageIDs, named))
+}
+
+// isFrom reports whether a memory comes from a source: a Trust constant, or one with a name, such
+// as "tool search_web" or "document report.pdf".
+func isFrom(m *backends.Memory, source string) bool {
+	of, _ := m.Metadata[backends.MetaSource].(string)
+	return source == m.Trust() || source == m.Origin.Source || m.Kind == backends.KindDocument && source == backends.TrustDocument+" "+of
+}
+
+// changed reports whether a change is among those to take back. Changes name the session
+// that taught them, and no source.
+func (b *rollback) changed(e *backends.Event) bool {
+	return b.Session != nil && b.Source == "" && e.Session == *b.Session && !e.Time.Before(b.Since) &&
+		(len(b.Messages) == 0 || slices.ContainsFunc(e.Messages, func(id string) bool { return slices.Contains(b.Messages, id) }))
+}
+
 func (b *rollback) run() error {
-	b.taught, b.dry = b.Changed, b.DryRun
+	b.taught, b.dry = b.changed, b.DryRun
 	order, err := b.selected()
 	if err != nil {
 		return err
@@ -95,7 +116,7 @@ func (b *rollback) reworded(groups [][]Mutation) ([][]Mutation, error) {
 		}
 		former := r.Text
 		for _, e := range slices.Backward(events) {
-			if e.Type == backends.OutcomeUpdated && e.New == former && e.Old != e.New && b.Changed(&e) {
+			if e.Type == backends.OutcomeUpdated && e.New == former && e.Old != e.New && b.changed(&e) {
 				former = e.Old
 			}
 		}
@@ -119,7 +140,7 @@ func (b *rollback) reworded(groups [][]Mutation) ([][]Mutation, error) {
 func (b *rollback) selected() (ids []string, failed error) {
 	seen := map[string]bool{}
 	ids = b.choose(func(r *Record, made bool) bool {
-		if seen[r.ID] || !made && !b.Taught(&r.Memory) {
+		if seen[r.ID] || !made && !b.added(&r.Memory) {
 			return false
 		}
 		seen[r.ID] = true
@@ -148,7 +169,7 @@ func (b *rollback) conflict(r *Record) error {
 		return err
 	}
 	for i := range events {
-		if e := &events[i]; e.Type == backends.OutcomeUpdated && e.Old != e.New && !b.Changed(e) {
+		if e := &events[i]; e.Type == backends.OutcomeUpdated && e.Old != e.New && !b.changed(e) {
 			return fmt.Errorf("memory %s was edited since, on %s by %s: it stays", r.ID, e.Time.UTC().Format("2006-01-02 15:04"), cmp.Or(e.Actor, "somebody"))
 		}
 	}

@@ -244,7 +244,7 @@ type SessionUpdate struct {
 	Acquire *Acquire // acquire or renew the lease
 	Release bool     // release the lease of Token
 
-	Title       *string // UTF-8 of at most [MaxTitle] runes, free of control characters; the empty one removes it
+	Title       *string // UTF-8 of at most 256 runes, free of control characters; the empty one removes it
 	Watermark   *int64  // only rises: a lower value leaves it as it is
 	Summary     *string
 	SummaryUpto *int64

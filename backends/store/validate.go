@@ -21,8 +21,8 @@ const MaxText = 16 << 20
 // MaxID is the longest id of a record, a message or a blob, in bytes.
 const MaxID = 512
 
-// MaxTitle is the longest title of a session, in runes.
-const MaxTitle = 256
+// maxTitle is the longest title of a session, in runes.
+const maxTitle = 256
 
 // ValidateSession returns ErrInvalid for an illegal session id. The empty id is legal.
 func ValidateSession(id string) error {
@@ -56,8 +56,8 @@ func ValidateID(what, id string) error {
 // validateTitle returns ErrInvalid for an illegal title of a session.
 func validateTitle(title string) error {
 	switch n := utf8.RuneCountInString(title); {
-	case n > MaxTitle:
-		return fmt.Errorf("title: %w: %d runes, at most %d", backends.ErrInvalid, n, MaxTitle)
+	case n > maxTitle:
+		return fmt.Errorf("title: %w: %d runes, at most %d", backends.ErrInvalid, n, maxTitle)
 	case !utf8.ValidString(title):
 		return fmt.Errorf("title %q: %w: not UTF-8", title, backends.ErrInvalid)
 	case strings.ContainsFunc(title, unicode.IsControl):

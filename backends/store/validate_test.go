@@ -183,8 +183,8 @@ func TestValidateUpdate(t *testing.T) {
 
 func TestTitlesOfSessionsAreShortLines(t *testing.T) {
 	for title, ok := range map[string]bool{
-		"": true, "Trip to Bergen": true, " ": true, "🎈": true, strings.Repeat("é", store.MaxTitle): true,
-		strings.Repeat("x", store.MaxTitle+1): false, "\xff": false, "a\nb": false, "\x00": false, "\x7f": false, "\u0085": false, "\u2028": true,
+		"": true, "Trip to Bergen": true, " ": true, "🎈": true, strings.Repeat("é", 256): true,
+		strings.Repeat("x", 256+1): false, "\xff": false, "a\nb": false, "\x00": false, "\x7f": false, "\u0085": false, "\u2028": true,
 	} {
 		check(t, ok, (&store.SessionUpdate{Title: &title}).Validate(), title)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -271,11 +270,11 @@ func (c *Config) withDefaults() (Config, error) {
 		return Config{}, fmt.Errorf("working memory: %w: Config.Sessions and Config.Backend are required", backends.ErrInvalid)
 	}
 	d := *c
-	config.Default(&d.Sweep, 30*time.Second)
-	config.Default(&d.Redact, redact.Text)
-	config.Default(&d.maxAttempts, 5)
-	config.Default(&d.grace, 2*time.Second)
-	config.Default(&d.Budget.Location, time.UTC)
+	work.Default(&d.Sweep, 30*time.Second)
+	work.Default(&d.Redact, redact.Text)
+	work.Default(&d.maxAttempts, 5)
+	work.Default(&d.grace, 2*time.Second)
+	work.Default(&d.Budget.Location, time.UTC)
 	d.Clock, d.IDs = work.Clock(d.Clock), work.IDs(d.IDs)
 	return d, errors.Join(
 		orDefault("MaxTurns", &d.MaxTurns, 8), orDefault("MaxTokens", &d.MaxTokens, 4000),
@@ -291,6 +290,6 @@ func orDefault[N int | time.Duration](name string, value *N, def N) error {
 	if *value < 0 {
 		return fmt.Errorf("working memory: Config.%s is %v: %w: leave it zero for the default", name, *value, backends.ErrInvalid)
 	}
-	config.Default(value, def)
+	work.Default(value, def)
 	return nil
 }

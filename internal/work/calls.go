@@ -1,8 +1,9 @@
 // Copyright 2026 The einomem Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package work has the common parts of concurrent code: the life of what runs in the
-// background ([Service]), queues of work by key, locks by key, and panics that become errors.
+// Package work has the common parts of what is configured and runs: defaults of configurations
+// ([Default]), the life of what runs in the background ([Service]), queues of work by key, locks by
+// key, and panics that become errors.
 package work
 
 import (
@@ -10,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"time"
 
@@ -224,5 +226,13 @@ func Charging(ctx context.Context, charge func(calls, tokens int)) context.Conte
 func Charge(ctx context.Context, calls, tokens int) {
 	if charge, ok := ctx.Value(chargeKey{}).(func(calls, tokens int)); ok {
 		charge(calls, tokens)
+	}
+}
+
+// Default sets an unset field of a configuration to a value. A zero value counts as
+// unset; an empty list or map counts as set. Unlike [cmp.Or] it takes functions.
+func Default[T any](field *T, value T) {
+	if reflect.ValueOf(field).Elem().IsZero() {
+		*field = value
 	}
 }

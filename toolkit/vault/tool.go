@@ -16,9 +16,6 @@ import (
 	"github.com/einomem/einomem/internal/einox"
 )
 
-// ReadSecret is the name of the tool.
-const ReadSecret = einox.ReadSecret
-
 type readArguments struct {
 	Name string `json:"name"`
 }
@@ -49,23 +46,23 @@ func (v *Vault) Tools(setup *backends.ToolSetup) ([]tool.BaseTool, error) {
 	if setup == nil || setup.Confirm == nil {
 		return nil, fmt.Errorf("vault: %w: ToolSetup.Confirm says whether a secret is handed out: set it", backends.ErrInvalid)
 	}
-	k := &agenttool.Kit{ToolSetup: *setup, Texts: map[string]agenttool.Text{ReadSecret: texts[setup.Language.For()]}}
+	k := &agenttool.Kit{ToolSetup: *setup, Texts: map[string]agenttool.Text{einox.ReadSecret: texts[setup.Language.For()]}}
 	if err := k.Init(); err != nil {
 		return nil, fmt.Errorf("vault: %w", err)
 	}
-	agenttool.Define(k, agenttool.Spec{Name: ReadSecret, Asks: true}, func(ctx context.Context, s backends.Scope, a *readArguments) (string, error) {
+	agenttool.Define(k, agenttool.Spec{Name: einox.ReadSecret, Asks: true}, func(ctx context.Context, s backends.Scope, a *readArguments) (string, error) {
 		name := strings.TrimSpace(a.Name)
 		secret, err := v.Get(ctx, s, name)
 		if errors.Is(err, backends.ErrNotFound) {
 			if names, listed := v.Names(ctx, s); listed == nil {
-				err = agenttool.Refusef(k.Texts[ReadSecret].Line("not found"), strings.Join(names, ", "))
+				err = agenttool.Refusef(k.Texts[einox.ReadSecret].Line("not found"), strings.Join(names, ", "))
 			}
 		}
 		if err == nil {
-			err = k.ConfirmAs(ReadSecret).Ask(ctx, backends.Change{Scope: s, Read: name})
+			err = k.ConfirmAs(einox.ReadSecret).Ask(ctx, backends.Change{Scope: s, Read: name})
 		}
 		if errors.Is(err, backends.ErrDeclined) {
-			err = agenttool.Refusal(k.Texts[ReadSecret].Line("declined"))
+			err = agenttool.Refusal(k.Texts[einox.ReadSecret].Line("declined"))
 		}
 		if err != nil {
 			return "", err

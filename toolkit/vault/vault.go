@@ -34,11 +34,12 @@ import (
 	"github.com/einomem/einomem/backends/store"
 )
 
-// Bounds of what a vault takes, in bytes.
+// KeySize is the size of a vault's key, in bytes.
+const KeySize = 32
+
 const (
-	KeySize   = 32
-	MaxName   = 128
-	MaxSecret = 64 << 10
+	maxName   = 128      // bytes
+	maxSecret = 64 << 10 // bytes
 )
 
 const (
@@ -86,8 +87,8 @@ func New(cfg *Config) (*Vault, error) {
 
 // partition returns where the secrets of a scope's person are, and checks the name of one.
 func partition(s backends.Scope, name string) (backends.Partition, error) {
-	if name == "" || len(name) > MaxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || name != strings.TrimSpace(name) {
-		return backends.Partition{}, fmt.Errorf("vault: %w: a name has 1 to %d bytes of UTF-8, and neither control characters nor spaces at its ends", backends.ErrInvalid, MaxName)
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || name != strings.TrimSpace(name) {
+		return backends.Partition{}, fmt.Errorf("vault: %w: a name has 1 to %d bytes of UTF-8, and neither control characters nor spaces at its ends", backends.ErrInvalid, maxName)
 	}
 	p, err := s.Speaker()
 	if err != nil {
@@ -106,8 +107,8 @@ func (v *Vault) Put(ctx context.Context, s backends.Scope, name string, secret [
 	switch {
 	case err != nil:
 		return err
-	case len(secret) == 0 || len(secret) > MaxSecret:
-		return fmt.Errorf("vault: %w: a secret has 1 to %d bytes, this one %d", backends.ErrInvalid, MaxSecret, len(secret))
+	case len(secret) == 0 || len(secret) > maxSecret:
+		return fmt.Errorf("vault: %w: a secret has 1 to %d bytes, this one %d", backends.ErrInvalid, maxSecret, len(secret))
 	}
 	if err := v.store.PutBlob(ctx, p, session, folder+name, v.keys[0].Seal(nil, nil, secret, bound(p, name))); err != nil {
 		return fmt.Errorf("vault: keeping %q: %w", name, err)

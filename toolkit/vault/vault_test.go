@@ -76,11 +76,11 @@ func TestBadInputIsRefused(t *testing.T) {
 		require.ErrorIs(t, err, backends.ErrInvalid)
 	}
 	v := open(t, s, key)
-	for _, name := range []string{"", " a", "a\n", "\xff", strings.Repeat("a", vault.MaxName+1)} {
+	for _, name := range []string{"", " a", "a\n", "\xff", strings.Repeat("a", 128+1)} {
 		require.ErrorIs(t, v.Put(ctx, ann, name, []byte("x")), backends.ErrInvalid, "%q", name)
 	}
 	require.ErrorIs(t, v.Put(ctx, ann, "a", nil), backends.ErrInvalid)
-	require.ErrorIs(t, v.Put(ctx, ann, "a", make([]byte, vault.MaxSecret+1)), backends.ErrInvalid)
+	require.ErrorIs(t, v.Put(ctx, ann, "a", make([]byte, 64<<10+1)), backends.ErrInvalid)
 	require.ErrorIs(t, v.Put(ctx, backends.Scope{}, "a", []byte("x")), backends.ErrNoScope)
 	_, err := v.Tools(&backends.ToolSetup{Scope: scopeOf})
 	require.ErrorIs(t, err, backends.ErrInvalid, "nobody is asked")
@@ -164,10 +164,10 @@ func TestAnAgentReadsASecretAndMemoryDoesNot(t *testing.T) {
 	}
 	result := func(calls [][]*schema.Message) string { return calls[len(calls)-1][len(calls[len(calls)-1])-1].Content }
 
-	read := testkit.Call("1", vault.ReadSecret, `{"name":"door code"}`)
+	read := testkit.Call("1", "read_secret", `{"name":"door code"}`)
 	require.Contains(t, result(talk("s1", "What is my door code?", read, testkit.Text("I may not say."))), "declined")
-	require.Equal(t, []backends.Change{{Scope: backends.Scope{UserID: "ann", SessionID: "s1", Namespace: asked[0].Scope.Namespace}, Tool: vault.ReadSecret, Read: "door code"}}, asked)
-	require.Contains(t, result(talk("s1", "And my safe?", testkit.Call("1", vault.ReadSecret, `{"name":"safe"}`), testkit.Text("?"))), "These exist: door code")
+	require.Equal(t, []backends.Change{{Scope: backends.Scope{UserID: "ann", SessionID: "s1", Namespace: asked[0].Scope.Namespace}, Tool: "read_secret", Read: "door code"}}, asked)
+	require.Contains(t, result(talk("s1", "And my safe?", testkit.Call("1", "read_secret", `{"name":"safe"}`), testkit.Text("?"))), "These exist: door code")
 	agrees = true
 	require.Equal(t, doorCode, result(talk("s1", "Tell me my door code.", read, testkit.Text("It is "+doorCode+"."))))
 	require.NoError(t, mem.Flush(t.Context()))
@@ -223,7 +223,7 @@ func TestASecretThatAnotherToolGetsIsNotRecorded(t *testing.T) {
 	ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "s1", Workspace: "lab"})
 	for says, replies := range map[string][]testkit.Reply{
 		"Repeat tea.":         {testkit.Call("1", "echo", `{"q":"tea"}`), testkit.Text("Tea.")},
-		"Repeat my door code": {testkit.Call("1", vault.ReadSecret, `{"name":"door code"}`), testkit.Call("2", "echo", `{"q":"`+doorCode+`"}`), testkit.Text("It is " + doorCode + ".")},
+		"Repeat my door code": {testkit.Call("1", "read_secret", `{"name":"door code"}`), testkit.Call("2", "echo", `{"q":"`+doorCode+`"}`), testkit.Text("It is " + doorCode + ".")},
 	} {
 		m := testkit.New(replies...)
 		agent := testkit.Agent(t, "assistant", m, func(c *adk.ChatModelAgentConfig) { testkit.Attach(c, mem) }, append(tools, testkit.Echo(t))...)
@@ -254,7 +254,7 @@ func TestAResultWithoutTheToolsNameIsPrivate(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, mem.Close(context.Background())) }()
 	ctx := middleware.WithScope(t.Context(), middleware.Scope{UserID: "ann", SessionID: "s"})
-	asked, err := testkit.Call("1", vault.ReadSecret, `{"name":"door code"}`)(ctx, nil, nil)
+	asked, err := testkit.Call("1", "read_secret", `{"name":"door code"}`)(ctx, nil, nil)
 	require.NoError(t, err)
 	require.NoError(t, mem.Finish(ctx, []*schema.Message{
 		schema.UserMessage("Tell me my door code."), asked, schema.ToolMessage(doorCode, "1"), schema.AssistantMessage("It is "+doorCode+".", nil),

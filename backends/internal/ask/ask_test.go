@@ -390,10 +390,10 @@ func TestAReportSaysWhatBecameOfEachStage(t *testing.T) {
 	r.Stage("store").Merge(1)
 	assert.Same(t, s, r.Stage("validate"))
 	report := r.Report()
-	require.ErrorIs(t, report.Err(), backends.ErrModel)
+	require.ErrorIs(t, testkit.Failed(report), backends.ErrModel)
 	encoded, err := json.Marshal(report)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"stages":[{"name":"validate","in":5,"out":2,"dropped":1,"failed":2,"errors":["judge: model output not understood"]},
 		{"name":"store","in":0,"out":0,"merged":1}],"usage":{"model_calls":0,"prompt_tokens":0,"completion_tokens":0,"embedded_texts":0}}`, string(encoded))
-	assert.Equal(t, backends.StageReport{Name: "rerank"}, report.Stage("rerank"))
+	assert.Equal(t, backends.StageReport{Name: "rerank"}, testkit.Stage(report, "rerank"))
 }

@@ -47,7 +47,6 @@ import (
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -103,13 +102,13 @@ func New(c *Config) (*Keeper, error) {
 		return nil, fmt.Errorf("keeper: %w: Config needs a Name, a Store and a Ranker over it", backends.ErrInvalid)
 	}
 	k := &Keeper{config: *c}
-	config.Default(&k.config.Redact, redact.Text)
+	work.Default(&k.config.Redact, redact.Text)
 	k.config.Clock = work.Clock(k.config.Clock)
 	if c.Sharing != nil {
 		k.shared = &Keeper{config: k.config}
 		k.shared.config.Redact = c.Sharing.Redact
 	}
-	config.Default(&k.config.OnError, func(context.Context, error) {})
+	work.Default(&k.config.OnError, func(context.Context, error) {})
 	if c.Retention != nil {
 		var err error
 		if k.config.Retention, err = checkRetention(*c.Retention); err != nil {

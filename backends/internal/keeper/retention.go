@@ -15,10 +15,11 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 )
 
 const (
+	maxItems     = 1000                // finds that the report of a dry run lists
 	eraseBatch   = 1000                // memories that one write of a retention erases
 	mostFailures = 10                  // partitions that may fail before a retention gives up
 	usesEvery    = time.Minute         // how often uses are stored
@@ -33,8 +34,8 @@ func checkRetention(r backends.Retention) (*backends.Retention, error) {
 			return nil, fmt.Errorf("Config.Retention.Rules[%d]: %w: set one of the times or AtMost, and none below 0; core blocks always stay", i, backends.ErrInvalid)
 		}
 	}
-	config.Default(&r.Every, 24*time.Hour)
-	config.Default(&r.Namespaces, []string{backends.DefaultNamespace})
+	work.Default(&r.Every, 24*time.Hour)
+	work.Default(&r.Namespaces, []string{backends.DefaultNamespace})
 	if len(r.Rules) == 0 || r.Every > 0 && r.Every < time.Minute {
 		return nil, fmt.Errorf("Config.Retention: %w: it needs Rules, and an Every (%s) of at least a minute", backends.ErrInvalid, r.Every)
 	}
@@ -248,7 +249,7 @@ func (r *retention) memories(ctx context.Context, p backends.Partition, since ti
 		}
 		for _, m := range part {
 			r.report.Erased[why[m.ID]]++
-			if r.report.DryRun && len(r.report.Items) < backends.MaxRetainItems {
+			if r.report.DryRun && len(r.report.Items) < maxItems {
 				r.report.Items = append(r.report.Items, backends.RetainItem{Partition: p, ID: m.ID, Kind: m.Kind, Reason: why[m.ID]})
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // MostChanges is how many known statements one message may end without Config.Confirm, by
@@ -97,7 +97,7 @@ func (b *batch) confirm(ctx context.Context) error {
 	e, change := b.call.engine, b.change(spent())
 	refused := e.errorf("one message may end %d memories; Config.Confirm has to allow more", MostChanges)
 	confirm := b.call.Confirm
-	config.Default(&confirm, e.Confirm)
+	work.Default(&confirm, e.Confirm)
 	if confirm == nil || len(change.Retract)+len(change.Update) == 0 {
 		b.end(spent(), false, false, refused)
 		return nil

@@ -43,7 +43,6 @@ import (
 	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/recall"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
@@ -95,11 +94,11 @@ type Engine struct {
 // New returns an engine.
 func New(c *Config) *Engine {
 	e := &Engine{Config: *c}
-	config.Default(&e.Location, time.UTC)
-	config.Default(&e.Prompt, 12_000)
-	config.Default(&e.Shown, math.MaxInt)
-	config.Default(&e.ShownTokens, math.MaxInt)
-	config.Default(&e.Complete, func(m *backends.Memory, op *Operation) error { m.Valid = op.Since; return nil })
+	work.Default(&e.Location, time.UTC)
+	work.Default(&e.Prompt, 12_000)
+	work.Default(&e.Shown, math.MaxInt)
+	work.Default(&e.ShownTokens, math.MaxInt)
+	work.Default(&e.Complete, func(m *backends.Memory, op *Operation) error { m.Valid = op.Since; return nil })
 	return e
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/speech"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // A user may ask to forget something. The model is then shown earlier messages, too, and names by
@@ -158,7 +158,7 @@ func (c *Call) forget(ctx context.Context) error {
 		return nil
 	}
 	confirm := c.Confirm
-	config.Default(&confirm, c.engine.Confirm)
+	work.Default(&confirm, c.engine.Confirm)
 	switch err := confirm.Ask(ctx, change); {
 	case errors.Is(err, backends.ErrDeclined):
 		for _, n := range going {

@@ -473,7 +473,7 @@ func TestAModelThatFailsStoresNothingAndLetsOthersLearn(t *testing.T) {
 	w.err = fmt.Errorf("test: %w", backends.ErrUnavailable)
 	c, err := w.draft(t, ann, &backends.AddRequest{Messages: []backends.Message{said(0, "I like tea")}})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.ErrorIs(t, c.Run.Report().Stage(reconcile.StageLearn).Err, backends.ErrUnavailable)
+	require.ErrorIs(t, testkit.Stage(c.Run.Report(), reconcile.StageLearn).Err, backends.ErrUnavailable)
 	w.err = nil
 	c, err = w.draft(t, ann, &backends.AddRequest{Messages: []backends.Message{said(0, "I like tea")}})
 	require.NoError(t, err)

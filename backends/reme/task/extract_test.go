@@ -66,7 +66,7 @@ func TestThreeBranchesWithTheirNumbersOfCandidates(t *testing.T) {
 			for i := range min(n, branch.most) {
 				want = append(want, fmt.Sprintf("%s %d", branch.step, i+1))
 			}
-			assert.Equal(t, backends.StageReport{Name: branch.stage, In: 1, Out: min(n, branch.most), Dropped: max(n-branch.most, 0)}, report.Stage(branch.stage), n)
+			assert.Equal(t, backends.StageReport{Name: branch.stage, In: 1, Out: min(n, branch.most), Dropped: max(n-branch.most, 0)}, testkit.Stage(report, branch.stage), n)
 		}
 		assert.Equal(t, want, textsOf(got), n)
 		assert.Equal(t, 3+min(n, 1), report.Usage.ModelCalls, "a question a branch, and one judge of all answers")
@@ -138,7 +138,7 @@ func TestTheJudgeIsShownTheStepsThatAreCited(t *testing.T) {
 				ts = append(ts, tr)
 			}
 			_, report := w.extracted(false, ts...)
-			assert.Equal(t, 3, report.Stage(stageJudge).Out)
+			assert.Equal(t, 3, testkit.Stage(report, stageJudge).Out)
 			require.Len(t, w.of("Judge"), 1)
 			for _, q := range w.of("Judge") {
 				assert.LessOrEqual(t, text.Tokens(q.user), 2*maxEvidence+150, "the fences and the candidates are beside it")
@@ -208,7 +208,7 @@ func TestDifferentTasksAreNotCompared(t *testing.T) {
 	w := extracts(t, 1)
 	_, report := w.extracted(false, doing("door", 1, "key"), doing("window", 0, "push"))
 	assert.Empty(t, w.of("Comparative"))
-	assert.Zero(t, report.Stage(stageComparative).In)
+	assert.Zero(t, testkit.Stage(report, stageComparative).In)
 
 	w = extracts(t, 1, func(s *setup) {
 		s.redact = func(text string) string { return regexp.MustCompile(`[0-9]+`).ReplaceAllString(text, "#") }
@@ -233,7 +233,7 @@ func TestTheSimpleVariantAsksOnceATrajectory(t *testing.T) {
 	assert.Contains(t, users, "outcome: failure, score 0.89\n")
 	assert.Regexp(t, `\[…\d+…\]`, users, "a long one is shortened")
 	assert.Contains(t, w.of("Simple")[0].system, "1 to 2 entries")
-	assert.Equal(t, backends.StageReport{Name: stageSimple, In: 2, Out: 4, Dropped: 2}, report.Stage(stageSimple))
+	assert.Equal(t, backends.StageReport{Name: stageSimple, In: 2, Out: 4, Dropped: 2}, testkit.Stage(report, stageSimple))
 
 	resp := w.learn(SummaryRequest{Simple: true, Trajectories: []Trajectory{doing("c", 1, "x")}})
 	assert.Equal(t, "simple", resp.Memories[0].Metadata[metaSource])
@@ -382,7 +382,7 @@ func TestExperiencesAreReadAsModelsWriteThem(t *testing.T) {
 			got, report := w.extracted(false, doing("a", 1, "x"))
 			require.Len(t, got, 1)
 			assert.Equal(t, []string{"w", "e"}, []string{got[0].WhenToUse, got[0].Text})
-			assert.Equal(t, map[string]int{"beside others": 5, "and a book": 2}[name], report.Stage(stageSuccess).Dropped)
+			assert.Equal(t, map[string]int{"beside others": 5, "and a book": 2}[name], testkit.Stage(report, stageSuccess).Dropped)
 		})
 	}
 	w := open(t)
@@ -402,7 +402,7 @@ func TestAnswersThatSayNothingAreErrors(t *testing.T) {
 		w.says["Success"] = says(reply)
 		resp, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: []Trajectory{doing("a", 1, "x")}})
 		require.ErrorIs(t, err, backends.ErrModel, name)
-		assert.Equal(t, 1, resp.Report.Stage(stageSuccess).Failed, name)
+		assert.Equal(t, 1, testkit.Stage(resp.Report, stageSuccess).Failed, name)
 		assert.Equal(t, 2, resp.Report.Usage.ModelCalls, name)
 	}
 	got, _ := extracts(t, 0).extracted(false, doing("a", 1, "x"))
@@ -501,7 +501,7 @@ func TestWhatTheJudgeDoesNotSayIsNoApproval(t *testing.T) {
 				require.ErrorIs(t, err, backends.ErrModel)
 				assert.Empty(t, got)
 				assert.Len(t, w.of("Judge"), 2, "asked again, once")
-				stage := run.Report().Stage(stageJudge)
+				stage := testkit.Stage(run.Report(), stageJudge)
 				assert.Equal(t, []int{1, 0, 0, 1}, []int{stage.In, stage.Out, stage.Dropped, stage.Failed})
 			}
 		})
@@ -547,7 +547,7 @@ func FuzzAnswers(f *testing.F) {
 			require.True(t, text.HasWords(c.WhenToUse) && text.HasWords(c.Text) && utf8.ValidString(c.Text) && keeper.Number(&c, metaConfidence) >= 0 && keeper.Number(&c, metaConfidence) <= 1)
 		}
 		kept, run, err := w.judges(given("a | c1"))
-		stage := run.Report().Stage(stageJudge)
+		stage := testkit.Stage(run.Report(), stageJudge)
 		require.Equal(t, 1, stage.Out+stage.Dropped+stage.Failed)
 		require.Equal(t, err != nil, stage.Failed > 0)
 		for _, c := range kept {

@@ -390,7 +390,7 @@ func TestAnErrorEndsTheRetries(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	assert.True(t, resp.Succeeded)
 	assert.Len(t, resp.Dropped, 1)
-	require.Error(t, resp.Report.Err())
+	require.Error(t, testkit.Failed(resp.Report))
 	c, cancel := context.WithCancel(ctx)
 	resp, err = w.Retry(c, &RetryRequest{Scope: shop, Query: "gate", Run: func(context.Context, *Attempt) (*Trajectory, error) {
 		cancel()

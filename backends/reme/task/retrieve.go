@@ -143,7 +143,7 @@ func (m *Memory) recall(ctx context.Context, run *ask.Run, p backends.Partition,
 		wanted = min(maxTopK, 4*wanted)
 	}
 	found, err := m.keeper.Search(ctx, p, &backends.SearchRequest{
-		Scope: scope, Query: query, TopK: wanted, Threshold: r.MinScore, Kinds: []backends.Kind{backends.KindTask}, Filter: keeper.Both(r.Filter, Confirmed(scope)),
+		Scope: scope, Query: query, TopK: wanted, Threshold: r.MinScore, Kinds: []backends.Kind{backends.KindTask}, Filter: keeper.Both(r.Filter, confirmed(scope)),
 	})
 	if err != nil {
 		return nil, err

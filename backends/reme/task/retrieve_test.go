@@ -119,7 +119,7 @@ func TestRecallThenRerankThenRewrite(t *testing.T) {
 	assert.Equal(t, []string{all.Hits[5].ID, all.Hits[3].ID, all.Hits[0].ID}, resp.IDs(), "those ranked first, then the others as they were")
 	assert.Equal(t, all.Hits[5].Score, resp.Hits[0].Score, "the similarity stays")
 	assert.Equal(t, []float64{1, 5.0 / 6, 0}, []float64{resp.Hits[0].Parts.Rerank, resp.Hits[1].Parts.Rerank, resp.Hits[2].Parts.Rerank})
-	assert.Equal(t, backends.StageReport{Name: stageRerank, In: 6, Out: 2, Dropped: 4}, resp.Report.Stage(stageRerank))
+	assert.Equal(t, backends.StageReport{Name: stageRerank, In: 6, Out: 2, Dropped: 4}, testkit.Stage(resp.Report, stageRerank))
 
 	w.says["Rewrite"] = says("Polish it, then ask a fair price.")
 	resp = w.retrieve(RetrieveRequest{Query: "sell kettles", TopK: 3, Rewrite: true})
@@ -142,7 +142,7 @@ func TestAModelThatFailsCostsItsPartOnly(t *testing.T) {
 		require.ErrorIs(t, resp.Degraded, backends.ErrModel, name)
 		assert.Equal(t, plain.IDs(), resp.IDs())
 		assert.Equal(t, plain.Answer, resp.Answer)
-		require.Error(t, resp.Report.Err())
+		require.Error(t, testkit.Failed(resp.Report))
 		assert.Len(t, w.of("Rerank"), 2, "asked once more")
 	}
 	w := open(t)

@@ -54,14 +54,18 @@ const provedBy = 2
 
 var withdrawing = Rule{MinUses: 3, MaxUtility: 0.5}
 
-// Offered is the filter of searches for agents: it drops unproved skills.
-func Offered() backends.Filter {
-	return backends.Or(backends.Ne("kind", string(backends.KindSkill)), backends.Eq("metadata."+metaState, string(Proved)))
+// Offered is the filter of an agent's searches of a workspace: it drops unproved skills, and what is
+// held back from the caller. See [Config].HoldBack.
+func Offered(s backends.Scope) *backends.Filter { return keeper.Both(proved(), confirmed(s)) }
+
+func proved() *backends.Filter {
+	f := backends.Or(backends.Ne("kind", string(backends.KindSkill)), backends.Eq("metadata."+metaState, string(Proved)))
+	return &f
 }
 
-// Confirmed is the filter of a caller's searches for experience: their own memories, and the others
-// unless they are held back. See [Config].HoldBack.
-func Confirmed(s backends.Scope) *backends.Filter {
+// confirmed is the filter of a caller's searches for experience: their own memories, and the others
+// unless they are held back.
+func confirmed(s backends.Scope) *backends.Filter {
 	counted := func(key string) backends.Filter {
 		return backends.Filter{Op: "gte", Field: "metadata." + key, Value: 1}
 	}
@@ -339,8 +343,8 @@ func (s Skills) Find(ctx context.Context, scope backends.Scope, task string, top
 		return nil, err
 	}
 	q := &backends.SearchRequest{Scope: scope, Query: task, TopK: topK, Kinds: []backends.Kind{backends.KindSkill}}
-	if offered := Offered(); !drafts {
-		q.Filter = &offered
+	if !drafts {
+		q.Filter = proved()
 	}
 	found, err := s.keeper.Search(ctx, p, q)
 	if err != nil {

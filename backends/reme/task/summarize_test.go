@@ -60,9 +60,9 @@ func TestTheResponseReportsWhatIsStored(t *testing.T) {
 	resp := w.summarize(pages, login, "When in doubt | Say rubbish.")
 	require.Len(t, resp.Memories, 1)
 	assert.Equal(t, *w.find(what(pages)), resp.Memories[0])
-	assert.Equal(t, 1, resp.Report.Stage(stageJudge).Dropped)
-	assert.Equal(t, 1, resp.Report.Stage(stageDuplicates).Dropped)
-	assert.Equal(t, 1, resp.Report.Stage(stageStore).Out)
+	assert.Equal(t, 1, testkit.Stage(resp.Report, stageJudge).Dropped)
+	assert.Equal(t, 1, testkit.Stage(resp.Report, stageDuplicates).Dropped)
+	assert.Equal(t, 1, testkit.Stage(resp.Report, stageStore).Out)
 	assert.Equal(t, 2, resp.Report.Usage.ModelCalls)
 }
 
@@ -204,7 +204,7 @@ func TestAnOutageOfTheModelAtEachCall(t *testing.T) {
 				resp, err := w.Summarize(ctx, r)
 				require.ErrorIs(t, err, backends.ErrUnavailable)
 				require.ErrorIs(t, err, errDown)
-				require.ErrorIs(t, resp.Report.Err(), backends.ErrUnavailable, "the report names it")
+				require.ErrorIs(t, testkit.Failed(resp.Report), backends.ErrUnavailable, "the report names it")
 				assert.Empty(t, resp.Memories)
 				assert.Equal(t, before, w.version(), "nothing was stored")
 				w.failAt, from = 0, len(w.of(""))
@@ -231,7 +231,7 @@ func TestAnOutageOfTheStoreAtEachCall(t *testing.T) {
 	for name, call := range map[string]func(w *world, id string) error{
 		"summarize": func(w *world, _ string) error {
 			resp, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: []Trajectory{attempted(1, pagesNear, login)}, IdempotencyKey: "k"})
-			if err != nil && !errors.Is(resp.Report.Err(), backends.ErrUnavailable) {
+			if err != nil && !errors.Is(testkit.Failed(resp.Report), backends.ErrUnavailable) {
 				return errors.New("the report does not say so")
 			}
 			return err
@@ -294,7 +294,7 @@ func TestAnOutageOfTheEmbedderStoresNothing(t *testing.T) {
 	e.Err = errDown
 	resp, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: []Trajectory{attempted(1, pagesNear)}})
 	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.Error(t, resp.Report.Err())
+	require.Error(t, testkit.Failed(resp.Report))
 	assert.Equal(t, before, w.version())
 	found := w.retrieve(RetrieveRequest{Query: "paginated results"})
 	assert.Len(t, found.Hits, 1, "words alone still find it")
@@ -338,7 +338,7 @@ func TestLimitsEndARequest(t *testing.T) {
 	require.ErrorIs(t, err, ask.ErrLimit)
 	assert.Equal(t, 1, resp.Report.Usage.ModelCalls)
 	assert.Empty(t, w.active())
-	require.ErrorIs(t, resp.Report.Stage(stageJudge).Err, ask.ErrLimit)
+	require.ErrorIs(t, testkit.Stage(resp.Report, stageJudge).Err, ask.ErrLimit)
 }
 
 // A failure stops what a request spends: no judge is asked about what will not be stored,
@@ -360,7 +360,7 @@ func TestAFailureEndsTheOtherQuestions(t *testing.T) {
 	}
 	resp, err := w.Summarize(ctx, &SummaryRequest{Scope: shop, Trajectories: many})
 	require.ErrorIs(t, err, errDown)
-	assert.Equal(t, 1, resp.Report.Stage(stageSuccess).Failed, "those that were cut off did not fail")
+	assert.Equal(t, 1, testkit.Stage(resp.Report, stageSuccess).Failed, "those that were cut off did not fail")
 	assert.LessOrEqual(t, calls.Load(), int32(16), "no further question was asked")
 }
 

@@ -145,7 +145,7 @@ func TestAGuidelineIsStoredWithStatisticsUnderIt(t *testing.T) {
 	for key, value := range want {
 		assert.Equal(t, value, fields[key], "as ReMe names it: %s", key)
 	}
-	assert.Equal(t, 1, resp.Report.Stage(stageGuideline).Out)
+	assert.Equal(t, 1, testkit.Stage(resp.Report, stageGuideline).Out)
 	stored, err := r.keeper.Get(ctx, inTeam, got.Memory.ID)
 	require.NoError(t, err)
 	assert.Equal(t, got.Memory.Version, stored.Version)

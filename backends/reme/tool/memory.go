@@ -50,7 +50,6 @@ import (
 	"github.com/einomem/einomem/backends/internal/keeper"
 	"github.com/einomem/einomem/backends/internal/learner"
 	"github.com/einomem/einomem/backends/redact"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/work"
 )
 
@@ -98,7 +97,7 @@ func (c Config) withDefaults() (Config, error) {
 			return out, fmt.Errorf("tool: Config.%s %d: %w: from 1 to %d, or 0 for %d", n.name, *n.value, backends.ErrInvalid, n.most, n.fallback)
 		}
 	}
-	config.Default(&out.Judge, byModel)
+	work.Default(&out.Judge, byModel)
 	if !slices.Contains([]string{byModel, byRules, byNobody}, out.Judge) {
 		return out, fmt.Errorf("tool: Config.Judge %q: %w: model, rules or off", c.Judge, backends.ErrInvalid)
 	}
@@ -142,7 +141,7 @@ func New(c Config, of backends.Backend) (*Memory, error) {
 		return nil, err
 	}
 	onError := l.OnError
-	config.Default(&onError, func(context.Context, error) {})
+	work.Default(&onError, func(context.Context, error) {})
 	return &Memory{
 		cfg: c, keeper: l.Keeper.For(backends.PartitionWorkspace), model: l.Model, limits: l.Limits, prompt: l.Prompt, language: l.Language, onError: onError,
 		queue: 1 << 10, backoff: 200 * time.Millisecond,

@@ -171,7 +171,7 @@ func TestACallIsStoredWithItsFields(t *testing.T) {
 		Score: score(1), Judge: "ann", Summary: "s", Evaluation: "e", Summarized: true, Metadata: object{"k": "v"},
 	})
 	assert.Equal(t, []RecordedCall{{ID: "c1", Tool: "search", Outcome: backends.OutcomeAdded}}, resp.Calls)
-	assert.Equal(t, 1, resp.Report.Stage(stageStore).Out)
+	assert.Equal(t, 1, testkit.Stage(resp.Report, stageStore).Out)
 	text, err := json.Marshal(r.tool(t, "search").Calls[0])
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"id":"c1","create_time":"2026-03-07T12:00:00Z","tool_name":"search","input":{"q":"tea","n":2.0},"output":"two results","token_cost":42,"success":true,
@@ -250,7 +250,7 @@ func TestEachCallThatCannotBeStoredIsReportedAndTheOthersAreStored(t *testing.T)
 		assert.Equal(t, backends.OutcomeAdded, c.Outcome)
 		require.NoError(t, c.Err)
 	}
-	assert.Equal(t, len(bad), resp.Report.Stage(stageStore).Failed)
+	assert.Equal(t, len(bad), testkit.Stage(resp.Report, stageStore).Failed)
 	assert.Len(t, r.tool(t, "fetch").Calls, 2)
 
 	resp, err := r.Record(ctx, &RecordRequest{Scope: team, Calls: bad[:2]})
@@ -532,13 +532,13 @@ func TestAPartlyStoredRequestSaysWhatIsStored(t *testing.T) {
 	resp, err := r.Record(ctx, req)
 	require.ErrorIs(t, err, backends.ErrUnavailable)
 	assert.ElementsMatch(t, []backends.Outcome{backends.OutcomeAdded, backends.OutcomeFailed}, []backends.Outcome{resp.Calls[0].Outcome, resp.Calls[1].Outcome})
-	require.Error(t, resp.Report.Err())
+	require.Error(t, testkit.Failed(resp.Report))
 	r.store.FailOn(errDown, "Get")
 	req.Calls = append(req.Calls, calls("x", 0, 12)...)
 	resp, err = r.Record(ctx, req)
 	require.NoError(t, err, "that it is unknown what is due is no error of recording")
 	assert.Empty(t, resp.Due)
-	require.ErrorIs(t, resp.Report.Stage(stageDue).Err, backends.ErrUnavailable)
+	require.ErrorIs(t, testkit.Stage(resp.Report, stageDue).Err, backends.ErrUnavailable)
 	r.store.Arm(nil)
 	assert.Len(t, r.tool(t, "x").Calls, 14, "a repeat stores the rest")
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/session"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Config configures [New]. It is copied.
@@ -43,7 +43,7 @@ func New(cfg *Config) (*Archives, error) {
 		return nil, fmt.Errorf("archive: %w: Config.Sessions is required", backends.ErrInvalid)
 	}
 	a := &Archives{cfg: *cfg}
-	config.Default(&a.cfg.Redact, redact.Text)
+	work.Default(&a.cfg.Redact, redact.Text)
 	return a, nil
 }
 

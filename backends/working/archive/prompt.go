@@ -19,7 +19,7 @@ type phrases struct {
 var phrasesIn = map[backends.Language]*phrases{
 	backends.English: {
 		tools: map[string]agenttool.Text{
-			GrepWorkingMemory: `Search what was said and what tools answered earlier in this conversation, also what is no longer shown to you: messages that were shortened, summarised or moved to an archive. Returns the lines that match, under the id of their message in brackets; read on around them with read_working_memory.
+			grepTool: `Search what was said and what tools answered earlier in this conversation, also what is no longer shown to you: messages that were shortened, summarised or moved to an archive. Returns the lines that match, under the id of their message in brackets; read on around them with read_working_memory.
 pattern: The text to look for, within one line. With regex, a regular expression in RE2 syntax.
 regex: Whether pattern is a regular expression. Default false: it is searched for literally.
 archives: The ids of the archives to search, as messages name them: log-12, log-12-40, a-…. Leave it out to search all of this conversation.
@@ -27,7 +27,7 @@ context_lines: How many lines to show before and after each match, 0 to 10.
 limit: The most matches to return, 1 to 200.
 case_sensitive: Whether upper and lower case differ. Default false.
 error: Error searching working memory`,
-			ReadWorkingMemory: `Read the original text of an earlier message of this conversation, or of a stretch of it, that is no longer shown to you in full. Returns a page, and says how to read the next one.
+			readTool: `Read the original text of an earlier message of this conversation, or of a stretch of it, that is no longer shown to you in full. Returns a page, and says how to read the next one.
 archive: The id, as a message or grep_working_memory names it: log-12, log-12-40, or a-….
 line: The first line of the page, from 1 on.
 lines: How many lines to return at most.
@@ -56,7 +56,7 @@ unavailable: Earlier messages cannot be read now. Try once more, naming the arch
 	},
 	backends.Chinese: {
 		tools: map[string]agenttool.Text{
-			GrepWorkingMemory: `在本次对话较早的消息和工具结果中搜索，包括已不再完整显示的内容：被缩短、被摘要或被归档的消息。返回匹配的行，上方的方括号中是所在消息的 id；可用 read_working_memory 阅读上下文。
+			grepTool: `在本次对话较早的消息和工具结果中搜索，包括已不再完整显示的内容：被缩短、被摘要或被归档的消息。返回匹配的行，上方的方括号中是所在消息的 id；可用 read_working_memory 阅读上下文。
 pattern: 要查找的文本，须在同一行内。启用 regex 时为 RE2 语法的正则表达式。
 regex: pattern 是否为正则表达式。默认为 false：按字面查找。
 archives: 要搜索的归档 id，即消息中给出的 log-12、log-12-40 或 a-…。省略则搜索整个对话。
@@ -64,7 +64,7 @@ context_lines: 每处匹配前后各显示多少行，0 到 10。
 limit: 最多返回的匹配数，1 到 200。
 case_sensitive: 是否区分大小写。默认为 false。
 error: 搜索工作记忆时出错`,
-			ReadWorkingMemory: `阅读本次对话中较早的一条或一段消息的原文，即已不再完整显示的内容。返回一页，并说明如何阅读下一页。
+			readTool: `阅读本次对话中较早的一条或一段消息的原文，即已不再完整显示的内容。返回一页，并说明如何阅读下一页。
 archive: 归档 id，即消息或 grep_working_memory 给出的 log-12、log-12-40 或 a-…。
 line: 本页的起始行，从 1 开始。
 lines: 最多返回多少行。

@@ -17,8 +17,8 @@ import (
 
 // The names of the tools that [Archives.Tools] makes.
 const (
-	GrepWorkingMemory = "grep_working_memory"
-	ReadWorkingMemory = "read_working_memory"
+	grepTool = "grep_working_memory"
+	readTool = "read_working_memory"
 )
 
 // Tools returns the tools by which an agent searches and reads the messages that left its
@@ -31,8 +31,8 @@ func (a *Archives) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.B
 	if err := k.Init(); err != nil {
 		return nil, fmt.Errorf("archive: tools: %w", err)
 	}
-	agenttool.Define(&k.Kit, agenttool.Spec{Name: GrepWorkingMemory, Defaults: map[string]any{"limit": 50, "context_lines": 0}}, k.grep)
-	agenttool.Define(&k.Kit, agenttool.Spec{Name: ReadWorkingMemory, Defaults: map[string]any{"line": 1, "lines": 200, "bytes": 6000}}, k.read)
+	agenttool.Define(&k.Kit, agenttool.Spec{Name: grepTool, Defaults: map[string]any{"limit": 50, "context_lines": 0}}, k.grep)
+	agenttool.Define(&k.Kit, agenttool.Spec{Name: readTool, Defaults: map[string]any{"line": 1, "lines": 200, "bytes": 6000}}, k.read)
 	return k.Tools()
 }
 
@@ -68,7 +68,7 @@ func (k *readTools) grep(ctx context.Context, scope backends.Scope, a *grepArgum
 	resp, err := x.Grep(ctx, &GrepRequest{
 		Pattern: a.Pattern, Regexp: a.Regex, CaseSensitive: a.CaseSensitive,
 		Refs: refs(a.Archives), Context: int(a.ContextLines), Limit: int(a.Limit),
-		Skip: []string{GrepWorkingMemory, ReadWorkingMemory},
+		Skip: []string{grepTool, readTool},
 	})
 	if err != nil {
 		return "", err

@@ -10,9 +10,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // OverError is returned for a context that exceeds its budget, and says by how much.
@@ -56,7 +56,7 @@ func (b Budget) WithDefaults() (Budget, error) {
 	b.Answer = reserve(b.Answer, b.Window/8, 8192)
 	b.Tools = reserve(b.Tools, b.Window/16, 4096)
 	b.Memories = reserve(b.Memories, b.Window/16, 2048)
-	config.Default(&b.Counter, Estimate)
+	work.Default(&b.Counter, Estimate)
 	if max(b.Answer, b.Tools, b.Memories) >= b.Window || b.Limit() <= 0 {
 		return b, fmt.Errorf("budget: %w: Window %d leaves nothing beside Answer %d, Tools %d and Memories %d",
 			backends.ErrInvalid, b.Window, b.Answer, b.Tools, b.Memories)
@@ -90,7 +90,7 @@ func (u Usage) Over() int { return u.Tokens - u.Limit }
 
 // Usage counts a context. Nil messages count 0.
 func (b Budget) Usage(messages []*schema.Message) Usage {
-	config.Default(&b.Counter, Estimate)
+	work.Default(&b.Counter, Estimate)
 	u := Usage{Limit: b.Limit()}
 	for _, m := range messages {
 		u.Tokens += b.Counter.Message(m)

@@ -12,8 +12,8 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Archive keeps the messages that leave a context:
@@ -96,11 +96,11 @@ func (c *Config) withDefaults() (*Config, error) {
 	if n.Budget, err = n.Budget.WithDefaults(); err != nil {
 		return nil, err
 	}
-	config.Default(&n.Trigger, 1)
+	work.Default(&n.Trigger, 1)
 	if !(n.Trigger > 0 && n.Trigger <= 1) || n.target() < 1 {
 		return nil, fmt.Errorf("%w: Trigger %v: give a share of the budget above 0, at most 1", backends.ErrInvalid, c.Trigger)
 	}
-	config.Default(&n.Steps, Free())
+	work.Default(&n.Steps, Free())
 	return &n, n.Language.Validate()
 }
 

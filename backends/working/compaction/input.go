@@ -16,9 +16,9 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/internal/ask"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/text"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // ShortenInput makes a user's message fit that the running round cannot show whole: a pasted log
@@ -50,7 +50,7 @@ type ShortenInput struct {
 
 func (s ShortenInput) build(cfg *Config) (*step, error) {
 	var reading *summarizer
-	config.Default(&s.MaxPieces, 32)
+	work.Default(&s.MaxPieces, 32)
 	if s.MaxPieces < 0 || s.Window < 0 {
 		return nil, fmt.Errorf("%w: MaxPieces %d, Window %d: neither may be negative", backends.ErrInvalid, s.MaxPieces, s.Window)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/cloudwego/eino/components/model"
 
 	"github.com/einomem/einomem/backends"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // SummarizeRounds summarises past rounds with a model, in groups, oldest first, while the
@@ -70,8 +70,8 @@ func (s SummarizeCurrent) build(c *Config) (*step, error) {
 
 // withDefaults returns a complete copy, or ErrInvalid.
 func (s SummarizeRounds) withDefaults(limit int) (SummarizeRounds, error) {
-	config.Default(&s.KeepShare, 0.4)
-	config.Default(&s.SummaryWindow, limit)
+	work.Default(&s.KeepShare, 0.4)
+	work.Default(&s.SummaryWindow, limit)
 	switch {
 	case !(s.KeepShare > 0 && s.KeepShare < 1):
 		return s, fmt.Errorf("%w: KeepShare %v: give a share above 0 and below 1", backends.ErrInvalid, s.KeepShare)

@@ -16,7 +16,6 @@ import (
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/backends/redact"
 	"github.com/einomem/einomem/backends/store"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/text"
 	"github.com/einomem/einomem/internal/work"
 )
@@ -136,7 +135,7 @@ func New(cfg *Config) (*Blocks, error) {
 		}
 	}
 	b.config.Clock = work.Clock(b.config.Clock)
-	config.Default(&b.config.Redact, redact.Text)
+	work.Default(&b.config.Redact, redact.Text)
 	return b, nil
 }
 
@@ -153,9 +152,9 @@ func (c *Config) OpenBlocks(d *store.Common, editable bool) (store.Blocks, error
 			return nil, fmt.Errorf("core: %w: %T keeps no records: set Config.Core.Records to a store, such as sqlitestore.Open returns", backends.ErrInvalid, d.Sessions)
 		}
 	}
-	config.Default(&own.Redact, d.Redact)
-	config.Default(&own.Language, d.Language)
-	config.Default(&own.Clock, d.Clock)
+	work.Default(&own.Redact, d.Redact)
+	work.Default(&own.Language, d.Language)
+	work.Default(&own.Clock, d.Clock)
 	own.Tools = editable
 	return New(&own)
 }

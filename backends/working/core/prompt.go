@@ -25,11 +25,11 @@ var phrasesIn = map[backends.Language]*phrases{
 		edit:  "Keep them up to date: core_memory_append adds to a block, core_memory_replace changes an exact piece of its text. chars is what a block holds and the most it can hold. Blocks marked read_only cannot be edited.",
 
 		tools: map[string]agenttool.Text{
-			CoreMemoryAppend: `Add a text to a block of core memory, which is always shown to you, in this and in later conversations. Use it for what you need to have in mind all the time; keep it short.
+			appendTool: `Add a text to a block of core memory, which is always shown to you, in this and in later conversations. Use it for what you need to have in mind all the time; keep it short.
 block: The name of the block.
 text: What to add, on a line of its own.
 error: Error editing core memory`,
-			CoreMemoryReplace: `Replace an exact piece of text in a block of core memory: to correct it, to shorten it, or to delete it. old_text has to occur exactly once in the block.
+			replaceTool: `Replace an exact piece of text in a block of core memory: to correct it, to shorten it, or to delete it. old_text has to occur exactly once in the block.
 block: The name of the block.
 old_text: The text to replace, copied exactly from the block, with as much around it as makes it the only one.
 new_text: The text in its place. An empty string deletes old_text.
@@ -57,11 +57,11 @@ unavailable: Core memory is not available now. Continue without it, and do not c
 		edit:  "请及时更新：core_memory_append 向一个块追加内容，core_memory_replace 替换其中一段完全一致的文字。chars 表示已用字符数和上限。标有 read_only 的块不能编辑。",
 
 		tools: map[string]agenttool.Text{
-			CoreMemoryAppend: `向核心记忆的一个块追加文字。核心记忆在本次和以后的对话中始终展示给你。只记录你需要随时记住的内容，并保持简短。
+			appendTool: `向核心记忆的一个块追加文字。核心记忆在本次和以后的对话中始终展示给你。只记录你需要随时记住的内容，并保持简短。
 block: 块的名称。
 text: 要追加的内容，单独成行。
 error: 编辑核心记忆时出错`,
-			CoreMemoryReplace: `替换核心记忆某个块中一段完全一致的文字：用于更正、缩短或删除。old_text 必须在块中恰好出现一次。
+			replaceTool: `替换核心记忆某个块中一段完全一致的文字：用于更正、缩短或删除。old_text 必须在块中恰好出现一次。
 block: 块的名称。
 old_text: 要被替换的文字，从块中原样复制，并带上足够的上下文，使其只出现一次。
 new_text: 替换后的文字。空字符串表示删除 old_text。

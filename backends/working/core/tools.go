@@ -20,8 +20,8 @@ import (
 
 // The names of the tools that [Blocks.Tools] makes.
 const (
-	CoreMemoryAppend  = "core_memory_append"
-	CoreMemoryReplace = "core_memory_replace"
+	appendTool  = "core_memory_append"
+	replaceTool = "core_memory_replace"
 )
 
 // Tools returns the tools by which an agent edits the writable blocks within their limits:
@@ -50,8 +50,8 @@ func (b *Blocks) Tools(_ context.Context, setup *backends.ToolSetup) ([]tool.Bas
 		return nil, nil
 	}
 	for _, info := range []*schema.ToolInfo{
-		agenttool.Define(&k.Kit, agenttool.Spec{Name: CoreMemoryAppend, Writes: true, Asks: true}, k.appendToBlock),
-		agenttool.Define(&k.Kit, agenttool.Spec{Name: CoreMemoryReplace, Writes: true, Asks: true}, k.replaceInBlock),
+		agenttool.Define(&k.Kit, agenttool.Spec{Name: appendTool, Writes: true, Asks: true}, k.appendToBlock),
+		agenttool.Define(&k.Kit, agenttool.Spec{Name: replaceTool, Writes: true, Asks: true}, k.replaceInBlock),
 	} {
 		info.Desc += listing
 		if params, err := info.ToJSONSchema(); err == nil { // Define reports its errors
@@ -93,11 +93,11 @@ func (k *editTools) block(p string) (string, error) {
 }
 
 func (k *editTools) appendToBlock(ctx context.Context, scope backends.Scope, a *appendArguments) (string, error) {
-	return k.edit(ctx, CoreMemoryAppend, k.blocks.Append, &Edit{Scope: scope, Block: a.Block, Text: a.Text}, k.text.appended)
+	return k.edit(ctx, appendTool, k.blocks.Append, &Edit{Scope: scope, Block: a.Block, Text: a.Text}, k.text.appended)
 }
 
 func (k *editTools) replaceInBlock(ctx context.Context, scope backends.Scope, a *replaceArguments) (string, error) {
-	return k.edit(ctx, CoreMemoryReplace, k.blocks.Replace, &Edit{Scope: scope, Block: a.Block, Old: a.OldText, Text: *a.NewText}, k.text.replaced)
+	return k.edit(ctx, replaceTool, k.blocks.Replace, &Edit{Scope: scope, Block: a.Block, Old: a.OldText, Text: *a.NewText}, k.text.replaced)
 }
 
 // edit makes one edit and returns the answer for the model, which begins with done.

@@ -15,7 +15,7 @@ import (
 	"github.com/einomem/einomem/backends/store"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/internal/config"
+	"github.com/einomem/einomem/internal/work"
 )
 
 var (
@@ -29,12 +29,12 @@ func (c *Config) OpenWindow(d *store.Common) (backends.Window, error) {
 		return nil, nil
 	}
 	own := *c
-	config.Default(&own.Sessions, d.Sessions)
+	work.Default(&own.Sessions, d.Sessions)
 	own.delay = d.Timeout
-	config.Default(&own.Redact, d.Redact)
-	config.Default(&own.Language, d.Language)
-	config.Default(&own.OnError, d.OnError)
-	config.Default(&own.Clock, d.Clock)
+	work.Default(&own.Redact, d.Redact)
+	work.Default(&own.Language, d.Language)
+	work.Default(&own.OnError, d.OnError)
+	work.Default(&own.Clock, d.Clock)
 	if own.Core == nil && d.Core != nil {
 		with := *d
 		with.Sessions, with.Redact = own.Sessions, own.Redact

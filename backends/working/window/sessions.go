@@ -98,7 +98,7 @@ func (s *Sessions) Read(ctx context.Context, scope backends.Scope, r store.Range
 	return slices.DeleteFunc(entries, func(e store.Entry) bool { return einox.SaysNothing(e.Message.Message) }), err
 }
 
-// Rename gives the session a title for people, of at most store.MaxTitle runes; the empty title
+// Rename gives the session a title for people, of at most 256 runes; the empty title
 // removes it.
 func (s *Sessions) Rename(ctx context.Context, scope backends.Scope, title string) error {
 	return s.change(ctx, scope, "renaming", func(ctx context.Context, k session.Key) error {

@@ -306,7 +306,7 @@ func TestManageSessions(t *testing.T) {
 		require.Equal(t, "旅行", x.state(ann).Title)
 		require.NoError(t, s.Rename(ctx, ann, ""))
 		require.Empty(t, x.state(ann).Title)
-		require.ErrorIs(t, s.Rename(ctx, ann, strings.Repeat("x", store.MaxTitle+1)), backends.ErrInvalid)
+		require.ErrorIs(t, s.Rename(ctx, ann, strings.Repeat("x", 257)), backends.ErrInvalid)
 		entries, err = s.Read(ctx, ann, store.Range{After: 2, Limit: 3})
 		require.NoError(t, err)
 		require.Len(t, entries, 2, "without the mark")

@@ -20,7 +20,6 @@ import (
 	"github.com/einomem/einomem/backends/working/archive"
 	"github.com/einomem/einomem/backends/working/compaction"
 	"github.com/einomem/einomem/backends/working/core"
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
 	"github.com/einomem/einomem/internal/session"
 	"github.com/einomem/einomem/internal/work"
@@ -100,11 +99,11 @@ func (c *Config) withDefaults() (Config, error) {
 	if d.HistoryTokens < 0 {
 		return d, fmt.Errorf("%w: Config.HistoryTokens is %d", backends.ErrInvalid, d.HistoryTokens)
 	}
-	config.Default(&d.HistoryTokens, 4*d.Budget.Limit())
-	config.Default(&d.delay, 2*time.Second)
-	config.Default(&d.Steps, compaction.Default(d.Model))
+	work.Default(&d.HistoryTokens, 4*d.Budget.Limit())
+	work.Default(&d.delay, 2*time.Second)
+	work.Default(&d.Steps, compaction.Default(d.Model))
 	d.Clock = work.Clock(d.Clock)
-	config.Default(&d.Redact, redact.Text)
+	work.Default(&d.Redact, redact.Text)
 	return d, nil
 }
 

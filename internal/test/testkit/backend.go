@@ -6,6 +6,7 @@ package testkit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -164,4 +165,23 @@ func (f *Failures) At(stage string) (errs []error) {
 		}
 	}
 	return errs
+}
+
+// Failed returns all failures of a report, each under its stage, or nil.
+func Failed(r backends.Report) error {
+	var all []error
+	for _, s := range r.Stages {
+		if s.Err != nil {
+			all = append(all, fmt.Errorf("%s: %w", s.Name, s.Err))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// Stage returns the report of a stage. The report of a skipped stage has only its name.
+func Stage(r backends.Report, name string) backends.StageReport {
+	if i := slices.IndexFunc(r.Stages, func(s backends.StageReport) bool { return s.Name == name }); i >= 0 {
+		return r.Stages[i]
+	}
+	return backends.StageReport{Name: name}
 }

@@ -18,8 +18,8 @@ import (
 
 	"github.com/cloudwego/eino/schema"
 
-	"github.com/einomem/einomem/internal/config"
 	"github.com/einomem/einomem/internal/einox"
+	"github.com/einomem/einomem/internal/work"
 )
 
 // Source is the chance that a conversation is drawn from. It returns a number from 0 to
@@ -68,8 +68,8 @@ func New(src Source, shape *Shape) *History {
 	if shape != nil {
 		w.shape = *shape
 	}
-	config.Default(&w.shape.Rounds, 6)
-	config.Default(&w.shape.Tokens, 4000)
+	work.Default(&w.shape.Rounds, 6)
+	work.Default(&w.shape.Tokens, 4000)
 	w.ids = src(3)
 	rounds := 1 + src(w.shape.Rounds)
 	logged := 0 // how many rounds come from the log

@@ -168,8 +168,8 @@ func New(cfg *Config) (*Guard, error) {
 	return g, nil
 }
 
-// Open reports whether the list of keys is empty: programs on this machine may do everything.
-func (g *Guard) Open() bool { return len(g.cfg.Keys) == 0 }
+// open reports whether the list of keys is empty: programs on this machine may do everything.
+func (g *Guard) open() bool { return len(g.cfg.Keys) == 0 }
 
 // local is the key of a guard with an empty list of keys.
 var local = Key{
@@ -188,9 +188,9 @@ func (g *Guard) Key(r *http.Request) (*Key, error) {
 		}
 	}
 	switch {
-	case g.Open() && !fromHere(r):
+	case g.open() && !fromHere(r):
 		return nil, fmt.Errorf("%w: without keys only this machine is served", backends.ErrDenied)
-	case g.Open():
+	case g.open():
 		found = &g.local
 	case found == nil:
 		return nil, fmt.Errorf("%w: send it as \"Authorization: Bearer …\"", ErrNoKey)

@@ -65,8 +65,8 @@ const Root = "/memories"
 
 // The limits of a file, and the form of its record.
 const (
-	MaxRunes = 100_000 // of a file that a [Command] writes
-	MaxPath  = 300     // bytes of a path, which has at most 8 names below Root
+	maxRunes = 100_000 // of a file that a [Command] writes
+	maxPath  = 300     // bytes of a path, which has at most 8 names below Root
 
 	idPrefix = "files/"       // of the ids of the records; the path below Root follows
 	coreDir  = Root + "/core" // the directory of the core blocks
@@ -111,7 +111,7 @@ func (f *Files) Do(ctx context.Context, s backends.Scope, c *Command) (out strin
 		if id := compose.GetToolCallID(ctx); id != "" { // a resumed run may repeat it
 			x.key = idPrefix + text.HashID(s.SessionID, s.AgentID, id, fmt.Sprint(*c))
 		}
-		x.most = MaxRunes
+		x.most = maxRunes
 		out, err = x.do(c)
 		return err
 	})
@@ -271,9 +271,9 @@ var (
 
 // check returns ErrInvalid for an illegal path.
 func check(at string) error {
-	if len(at) > MaxPath || !utf8.ValidString(at) || !legal.MatchString(at) || odd.MatchString(at) {
+	if len(at) > maxPath || !utf8.ValidString(at) || !legal.MatchString(at) || odd.MatchString(at) {
 		return invalid("%.100q is no path here: it begins with %s/, and has at most 8 names and %d bytes; no name is empty, or begins or ends with a space, "+
-			"or begins with a dot; no backslashes, percent-encoding or characters that are not shown; no slash at the end", at, Root, MaxPath)
+			"or begins with a dot; no backslashes, percent-encoding or characters that are not shown; no slash at the end", at, Root, maxPath)
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/einomem/einomem/internal/work"
 )
 
-// ToolName is the name of the tool.
-const ToolName = "memory"
+// toolName is the name of the tool.
+const toolName = "memory"
 
 const description = `Keep notes for later conversations as files under /memories: look there before you begin, and write down what you will need. Commands: view (path, view_range), create (path, file_text), str_replace (path, old_str, new_str), insert (path, insert_line, insert_text), delete (path), rename (old_path, new_path).`
 
@@ -43,7 +43,7 @@ func (c *Command) Writes() bool { return c.Command != "view" }
 
 // Info describes the tool, for programs that serve it by [Files.Do].
 func Info() (*schema.ToolInfo, error) {
-	return utils.GoStruct2ToolInfo[Command](ToolName, description)
+	return utils.GoStruct2ToolInfo[Command](toolName, description)
 }
 
 // Tools returns the tool. A call returns an error only for a cancelled context; other errors are
@@ -75,6 +75,6 @@ func (f *Files) failed(ctx context.Context, err error) string {
 	if errors.Is(err, backends.ErrInvalid) || errors.Is(err, backends.ErrNotFound) {
 		return "Error: " + text.Truncate(err.Error(), 1000)
 	}
-	work.Report(ctx, f.OnError, ToolName, err)
+	work.Report(ctx, f.OnError, toolName, err)
 	return "Error: memory files are not available now. Continue without them, and do not claim to have noted anything."
 }

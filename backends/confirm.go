@@ -8,29 +8,16 @@ import (
 	"errors"
 )
 
-type incognitoKey struct{}
-
-// Incognito returns a context whose runs and tool calls leave no memory: the log, learning,
-// archives and memory tools all skip them. Known memories are still found and shown. A
-// program's direct calls of a backend's methods work as ever. An interrupt drops the
-// context: resume the run with such a context, too.
-func Incognito(ctx context.Context) context.Context {
-	return context.WithValue(ctx, incognitoKey{}, true)
-}
-
-// IsIncognito reports whether ctx comes from [Incognito].
-func IsIncognito(ctx context.Context) bool { return ctx.Value(incognitoKey{}) != nil }
-
 // ErrDeclined is returned where a [Confirm] refused a change. All memories stay as they
 // were.
 var ErrDeclined = errors.New("declined")
 
 // Confirm is asked before a model changes or deletes known memories, by a tool or by learning
-// from a conversation, and before it reads a secret. False declines the change. An error declines it, too, and the caller
-// gets the error. For a tool it may be an interrupt of Eino's, such as tool.Interrupt
-// returns. Then the run waits for an answer, and the resumed run repeats the call and asks
-// again. Confirm may also be asked again where others changed the same memory meanwhile. It
-// must be safe for concurrent use.
+// from a conversation, and before it reads a secret. False declines the change. An error declines
+// it, too, and the caller gets the error. For a tool it may be an interrupt of Eino's, such as
+// tool.Interrupt returns. Then the run waits for an answer, and the resumed run repeats the call
+// and asks again. Confirm may also be asked again where others changed the same memory meanwhile.
+// It must be safe for concurrent use.
 type Confirm func(ctx context.Context, c Change) (bool, error)
 
 // Ask returns nil if f allows the change, or if f is nil: else ErrDeclined, or f's error.
