@@ -15,23 +15,23 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 52000, 36_000},
-	{"lines linked by middleware", 13883, 14_500},
-	{"lines linked by the README's program", 27310, 21_500},
+	{"product lines", 51970, 36_000},
+	{"lines linked by middleware", 13825, 14_500},
+	{"lines linked by the README's program", 27290, 21_500},
 	{"public packages", 29, 25},
-	{"exported names", 894, 620},
+	{"exported names", 869, 620},
 	{"public packages of nested modules", 8, 8},
-	{"exported names of nested modules", 129, 106},
-	{"settings", 306, 200},
+	{"exported names of nested modules", 125, 106},
+	{"settings", 304, 200},
 	{"configs", 34, 24},
 	{"internal types in exported signatures", 0, 0},
 	{"negations, % of comment lines", 9, 10},
 	{"inversions, % of comment lines", 0.3, 0.3},
 	{"openings, % of comment lines", 0.2, 0.2},
 	{"helpers, % of test lines", 27, 20},
-	{"files in a warm note", 87, 45},
-	{"files from a turn to a fact", 87, 60},
-	{"files from a trajectory to task memory", 78, 55},
+	{"files in a warm note", 80, 45},
+	{"files from a turn to a fact", 80, 60},
+	{"files from a trajectory to task memory", 73, 55},
 }
 
 // A Number is what was measured.
