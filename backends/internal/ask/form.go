@@ -145,6 +145,11 @@ func (m *Model) isWarm(err error, by form) bool {
 	if err == nil || !fault.MayBeForm(err) || by < prompted && !fault.Mentions(err, "temperature") {
 		return false
 	}
+	return m.warmUp()
+}
+
+// warmUp leaves the temperature to the server from now on, and reports whether that is new.
+func (m *Model) warmUp() bool {
 	forms.Lock()
 	defer forms.Unlock()
 	known := forms.warm[m.key]
@@ -197,7 +202,11 @@ func (m *Model) askBy(ctx context.Context, f form, q *Question, reason string, a
 		}
 		return out, fault.Quiet(err)
 	})
-	if m.limit != "" && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+	late := ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded)
+	if late && cold { // a greedy answer that repeats itself has no end
+		m.warmUp()
+	}
+	if late && m.limit != "" {
 		err = fmt.Errorf("%w: raise %s if the model needs longer than %s", err, m.limit, m.timeout)
 	}
 	return out, err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/schema"
@@ -238,13 +239,18 @@ func TestAModelThatIgnoresTheToolIsAskedForJSON(t *testing.T) {
 }
 
 func TestALimitOfTimeIsNamed(t *testing.T) {
-	slow := testkit.New(func(ctx context.Context, _ []*schema.Message, _ *model.Options) (*schema.Message, error) {
+	var greedy []bool
+	slow := testkit.New(func(ctx context.Context, _ []*schema.Message, o *model.Options) (*schema.Message, error) {
+		greedy = append(greedy, o.Temperature != nil)
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	m, err := ask.New(&ask.Config{Name: "mem0", Model: slow, Timeout: 1, Limit: "mem0.Config.ModelTimeout"})
+	m, err := ask.New(&ask.Config{Name: "mem0", Model: slow, Timeout: time.Millisecond, Limit: "mem0.Config.ModelTimeout"})
 	require.NoError(t, err)
-	_, err = ask.For[operations](t.Context(), m.Begin(ask.Limits{}), question, nil)
-	require.ErrorIs(t, err, backends.ErrUnavailable)
-	require.ErrorContains(t, err, "raise mem0.Config.ModelTimeout if the model needs longer than 1ns")
+	for range 2 {
+		_, err = ask.For[operations](t.Context(), m.Begin(ask.Limits{}), question, nil)
+		require.ErrorIs(t, err, backends.ErrUnavailable)
+		require.ErrorContains(t, err, "raise mem0.Config.ModelTimeout if the model needs longer than 1ms")
+	}
+	require.Equal(t, []bool{true, false}, greedy, "a greedy answer that repeats itself has no end")
 }
