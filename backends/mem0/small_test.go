@@ -123,6 +123,8 @@ func TestALimitStandsApartFromWhatMayChange(t *testing.T) {
 		"我住在杭州，我对花生过敏。":                                     {[]string{"用户住在杭州。", "用户的对花生过敏。"}, []string{"用户的对花生过敏。"}, []string{"用户住在杭州。"}},
 		"I live in Hangzhou, and I am allergic to peanuts.": {[]string{"The user lives in Hangzhou."}, []string{"I live in Hangzhou, and I am allergic to peanuts."}, []string{"The user lives in Hangzhou."}},
 		"我住在苏州，我对花生过敏。":                                     {[]string{"用户住在苏州，我对花生过敏。"}, []string{"我住在苏州，我对花生过敏。"}, nil},
+		"I live in Graz, and I am allergic to peanuts. I'm allergic to shellfish.": {
+			[]string{"The user lives in Graz.", "The user is allergic to peanuts."}, []string{"I live in Graz, and I am allergic to peanuts.", "I'm allergic to shellfish."}, nil},
 		"Please answer in short sentences, and never use emojis.": {
 			[]string{"The user never uses emojis."}, []string{"Please answer in short sentences, and never use emojis."}, nil},
 	} {

@@ -99,8 +99,9 @@ type Config struct {
 	MaxRetries int
 
 	// Temperature and MaxTokens are a chat model's defaults; the options of a call
-	// replace them. Optional: nil and 0 are left out of requests. Requests to reasoning
-	// models (o1, o3, o4, gpt-5), which refuse a temperature, go without one.
+	// replace them: memory asks for structured answers at 0. Optional: nil and 0 are left out of
+	// requests. Requests to reasoning models (o1, o3, o4, gpt-5), which refuse a temperature, go
+	// without one.
 	Temperature *float32
 	MaxTokens   int
 

@@ -74,7 +74,7 @@ func (c *Call) smallQuestion(s *stretch) (*ask.Small, []order) {
 		case p.learn && !p.silent:
 			stated, always := speech.Stated(p.text)
 			for _, text := range always {
-				o := order{p.Utterance, text, speech.TellsSeveral(text)}
+				o := order{p.Utterance, text, len(always) == 1 && speech.TellsSeveral(text)} // of two, one could stand for both
 				if orders = append(orders, o); o.asked {
 					stated = append(stated, text)
 				}
