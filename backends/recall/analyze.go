@@ -26,6 +26,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // reader turns texts into index terms. It splits a text into the words of UAX #29 and folds their
@@ -152,13 +153,13 @@ func (r *reader) scan(texts ...string) {
 
 // more adds the terms of texts to the sequence.
 func (r *reader) more(texts ...string) {
-	for _, text := range texts {
-		if isASCII(text) {
-			r.folded(text)
+	for _, s := range texts {
+		if isASCII(s) {
+			r.folded(s)
 			continue
 		}
-		for stretch := range strings.FieldsSeq(text) { // mostly ASCII
-			r.folded(simplified(norm.NFKC.String(stretch)))
+		for stretch := range strings.FieldsSeq(s) { // mostly ASCII
+			r.folded(text.Simplified(norm.NFKC.String(stretch)))
 		}
 	}
 }

@@ -4,10 +4,8 @@
 package recall
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,40 +16,9 @@ import (
 // in simplified characters. One of them is the term by which texts meet. The others stand beside
 // it: they count half, and a query attains its best score without them.
 
-//go:embed simplified.txt
-var characters string // pairs: a traditional character, and the simplified one
-
-const firstHan, lastHan = 0x4E00, 0x9FFF
-
-// simplifiedForms returns the simplified form of each character from firstHan on, or 0.
-var simplifiedForms = sync.OnceValue(func() []rune {
-	table := make([]rune, lastHan-firstHan+1)
-	for line := range strings.Lines(characters) {
-		pairs := []rune(strings.TrimSpace(line))
-		for i := 0; pairs[0] != '#' && i < len(pairs); i += 2 {
-			table[pairs[i]-firstHan] = pairs[i+1]
-		}
-	}
-	return table
-})
-
 // hasHan reports whether a text has Chinese characters.
 func hasHan(text string) bool {
 	return !isASCII(text) && strings.ContainsFunc(text, func(c rune) bool { return unicode.Is(unicode.Han, c) })
-}
-
-// simplified returns a text with simplified characters in place of traditional ones.
-func simplified(text string) string {
-	if isASCII(text) {
-		return text
-	}
-	forms := simplifiedForms()
-	return strings.Map(func(c rune) rune {
-		if c >= firstHan && c <= lastHan && forms[c-firstHan] != 0 {
-			return forms[c-firstHan]
-		}
-		return c
-	}, text)
 }
 
 // letters are Latin and Cyrillic letters that do not decompose into a letter and an accent.

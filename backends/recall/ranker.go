@@ -194,12 +194,11 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 }
 
 // read fills in the terms and times of a query.
-func (r *Ranker) read(q *query, text string) {
-	simple := simplified(text)
-	asked := idle.ReplaceAllString(simple, " ")
-	q.text, q.spans, q.han = text, r.spans(simple), hasHan(text)
+func (r *Ranker) read(q *query, said string) {
+	asked := idle.ReplaceAllString(text.Simplified(said), " ")
+	q.text, q.spans, q.han = said, r.spans(said), hasHan(said)
 	if q.terms = r.terms(asked); len(q.terms) == 0 {
-		q.terms = r.terms(text)
+		q.terms = r.terms(said)
 	}
 	q.ofTime = r.namesTime(q) && r.onlyTimes(asked, q.spans)
 }

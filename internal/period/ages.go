@@ -20,7 +20,7 @@ var (
 // Ages returns the present ages in a text, "is four years old", "turned six" or 今年四岁, by the
 // offset where the words end. Ages at other times are left out.
 func Ages(s string) map[int]int {
-	ages := map[int]int{}
+	s, ages := simple(s), map[int]int{}
 	for _, form := range ageForms {
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
 			n := number(strings.ToLower(s[at[2]:at[3]]))

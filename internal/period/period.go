@@ -15,11 +15,16 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/einomem/einomem/internal/text"
 )
+
+// simple returns a text in simplified characters, in which the rules are written. Offsets stay.
+var simple = text.Simplified
 
 // Period is a stretch of time that a text names.
 type Period struct {
-	Text  string    // as written in the text, in normal form (NFKC)
+	Text  string    // as written in the text, in normal form (NFKC) and simplified characters
 	From  time.Time // the first instant in it; zero: all time before Until
 	Until time.Time // the first instant after it; always after From
 	// Sure says that the calendar alone decides: the text says which year, or how far
@@ -69,7 +74,7 @@ const maxTimeText = 16 << 10
 // month or a day without a year is the latest one that began. It skips ambiguous dates such
 // as 3/4/2024, times of day, and feasts, and the part of a text behind its first 16 KiB.
 func Find(s string, now time.Time) []Period {
-	s = norm.NFKC.String(strings.ToValidUTF8(s[:min(len(s), maxTimeText)], ""))
+	s = simple(norm.NFKC.String(strings.ToValidUTF8(s[:min(len(s), maxTimeText)], "")))
 	if !mayNameTimes(s) {
 		return nil
 	}
@@ -79,7 +84,7 @@ func Find(s string, now time.Time) []Period {
 // scan returns all possible names of a time in a text, as meant today.
 func scan(s string, today time.Time) (all []found) {
 	forms := englishTimes
-	if strings.ContainsFunc(s, isHan) {
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
 		forms = slices.Concat(englishTimes, chineseTimes)
 	}
 	for _, form := range forms {
@@ -100,8 +105,6 @@ func scan(s string, today time.Time) (all []found) {
 	}
 	return all
 }
-
-func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 
 // Dates says which days the words for times in a text mean, such as "tomorrow = 2026-11-28",
 // counted from when it was said. It has only days that the calendar decides, at most eight.
@@ -129,12 +132,11 @@ func mayNameTimes(s string) bool {
 func beginsNumber(s string) bool {
 	within := false
 	for i := range len(s) {
-		switch c := s[i]; {
-		case '0' <= c && c <= '9' && !within:
+		c := s[i]
+		if '0' <= c && c <= '9' && !within {
 			return true
-		default:
-			within = 'a' <= c && c <= 'z' || within && '0' <= c && c <= '9'
 		}
+		within = 'a' <= c && c <= 'z' || within && '0' <= c && c <= '9'
 	}
 	return false
 }

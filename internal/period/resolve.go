@@ -51,8 +51,8 @@ func Resolve(s string, said time.Time) (out []Mention) {
 	return out
 }
 
-// normalised returns a text in normal form (NFKC), and the offset in s of each of its bytes, and
-// of its end.
+// normalised returns a text in normal form (NFKC) and in simplified characters, with the offset in s
+// of each of its bytes, and of its end.
 func normalised(s string) (string, []int) {
 	var b strings.Builder
 	var offsets []int
@@ -65,7 +65,7 @@ func normalised(s string) (string, []int) {
 		}
 		b.Write(segment)
 	}
-	return b.String(), append(offsets, len(s))
+	return simple(b.String()), append(offsets, len(s))
 }
 
 // named is the way in which a text names a time.

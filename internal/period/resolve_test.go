@@ -66,6 +66,11 @@ func TestWhatASpeakerMeans(t *testing.T) {
 		"两个月前我换了工作":                            "两个月前=09-01..09-30",
 		"下个月开始上班":                              "下个月=12-01..12-31",
 		"我在北京待到周六":                             "周六=11-28",
+		"下週三要去看牙醫。":                            "下週三=12-02",
+		"\xff 後天去上海出差":                         "後天=11-28",
+		"兩個月前我換了工作":                            "兩個月前=09-01..09-30",
+		"禮拜一我去看了醫生":                            "禮拜一=11-23",
+		"每週一開例會":                               "",
 
 		"Dentist appointment got moved to next Tuesday":        "next Tuesday=12-01",
 		"we're seeing the in-laws the day after tomorrow":      "day after tomorrow=11-28",
@@ -110,7 +115,7 @@ func TestWhatASpeakerMeans(t *testing.T) {
 // at first sight.
 func TestAgesAreThoseOfThePresent(t *testing.T) {
 	for s, want := range map[string]int{
-		"My son is 4 years old.": 4, "Emma turned six today.": 6, "I'm 30 years old and tired": 30, "女儿今年四岁": 4, "朵朵今天满六岁。": 6, "他12岁了": 12,
+		"My son is 4 years old.": 4, "Emma turned six today.": 6, "I'm 30 years old and tired": 30, "我兒子今年四歲": 4, "女儿今年四岁": 4, "朵朵今天满六岁。": 6, "他12岁了": 12,
 		"When I was 10 years old we moved.": 0, "他五岁的时候摔断了腿": 0, "The page turned 3 times": 3, "三岁以下免费": 0, "until she is 18 years old": 0, "I turned 20 pages": 0,
 		"The user's twins are seven years old.": 7, "Grandpa just turned 90!": 90, "Our house is 120 years old": 120, "She turned 5 two years ago": 0,
 		"He'll be 18 years old in May": 0, "My laptop is already 6 years old": 6, "Kids are free if they are 3 years old or younger": 0, "I have a 4 year old": 0,

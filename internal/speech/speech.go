@@ -14,7 +14,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/einomem/einomem/internal/text"
 )
+
+// simple returns a text in simplified characters, in which the rules and the weights are written.
+var simple = text.Simplified
 
 // Class is the sort of a text.
 type Class int
@@ -144,7 +149,7 @@ func isJSON(text string) bool {
 
 // classify returns the class of one sentence. Without requests, a request is a statement.
 func classify(s string, requests bool) Class {
-	words := strings.Trim(strings.ToLower(strings.Map(plain, s)), " ")
+	words := strings.Trim(strings.ToLower(strings.Map(plain, simple(s))), " ")
 	if isFiller(words) {
 		return Filler
 	}
@@ -156,7 +161,7 @@ func classify(s string, requests bool) Class {
 		words = strings.TrimLeft(opener.ReplaceAllString(words, ""), " ,，")
 	}
 	if asked || question.MatchString(words) || wonders(words) || ending.MatchString(words) || requests && request.MatchString(words) && !self.MatchString(words) {
-		if clauses := strings.FieldsFunc(words, isComma); len(clauses) > 1 && slices.ContainsFunc(clauses, states) {
+		if clauses := strings.FieldsFunc(words, func(r rune) bool { return r == ',' || r == '，' }); len(clauses) > 1 && slices.ContainsFunc(clauses, states) {
 			return Statement // "I have two kids, what should I buy them?"
 		}
 		return Question
@@ -171,8 +176,6 @@ func wonders(words string) bool {
 }
 
 var indirect = regexp.MustCompile(`^(?:(?:i|we)(?:'m|'d|'ve| am| was| would| have)?(?: been)? (?:just |really |also |always |only )?(?:wonder(?:ed|ing)?|curious|(?:want(?:ed)?|need|like|love|have) to (?:know|ask|find out)) (?:about |to know )?(?:what|how|why|when|where|who|which|if|whether)\b|我(?:很|就|只|也|一直)?(?:想(?:知道|问问?一?下?|了解一?下?|查一?下?|算一?下?)|好奇|(?:需?要|得)(?:知道|查一?下?|算一?下?)))`)
-
-func isComma(r rune) bool { return r == ',' || r == '，' }
 
 // states reports whether a clause of a question says something about its author.
 func states(clause string) bool {
@@ -268,7 +271,7 @@ func hasWord(text string, words map[string]bool, han *regexp.Regexp) bool {
 		}
 		last = word
 	}
-	return strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) && han.MatchString(text)
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) && han.MatchString(simple(text))
 }
 
 // Revises reports whether a text says that something is different from before.
@@ -279,7 +282,7 @@ var correction = regexp.MustCompile(`(?i)\bi (?:meant(?: to (?:say|write))?|miss
 
 // Corrects reports whether a text corrects an earlier one, which was never true. A change is
 // different: its past was true.
-func Corrects(text string) bool { return correction.MatchString(text) }
+func Corrects(text string) bool { return correction.MatchString(simple(text)) }
 
 // longestRepeat is the most bytes of an answer that only repeats.
 const longestRepeat = 240
@@ -300,7 +303,7 @@ func Repeats(text string) bool {
 		return false
 	}
 	repeats := false
-	for _, s := range sentence.FindAllString(strings.TrimSpace(text), -1) {
+	for _, s := range sentence.FindAllString(strings.TrimSpace(simple(text)), -1) {
 		words := strings.Trim(strings.ToLower(strings.Map(plain, s)), " ")
 		switch {
 		case isFiller(words):
@@ -341,7 +344,7 @@ func Negates(text string) bool {
 // Subject returns the relative, friend or pet that a statement is about, "" for another
 // subject.
 func Subject(text string) string {
-	m := relative.FindStringSubmatch(text)
+	m := relative.FindStringSubmatch(simple(text))
 	if m == nil {
 		return ""
 	}
@@ -351,5 +354,5 @@ func Subject(text string) string {
 // About reports whether a statement is about a relative who is missing from a query.
 func About(statement, query string) bool {
 	subject := Subject(statement)
-	return subject != "" && !strings.Contains(strings.ToLower(query), subject)
+	return subject != "" && !strings.Contains(strings.ToLower(simple(query)), subject)
 }

@@ -53,7 +53,7 @@ func TestWhatIsPastedOrCodeIsNotStanding(t *testing.T) {
 			t.Errorf("%.60q is taken for standing", text)
 		}
 	}
-	for _, text := range []string{"Hi! Answer in German.", "The user is allergic to peanuts.", "用户对花生过敏", "My name is Ann, please answer in German."} {
+	for _, text := range []string{"Hi! Answer in German.", "The user is allergic to peanuts.", "用户对花生过敏", "用戶對花生過敏", "我對海鮮過敏。", "My name is Ann, please answer in German."} {
 		if !speech.Standing(text) {
 			t.Errorf("%q is not taken for standing", text)
 		}

@@ -3,7 +3,10 @@
 
 package speech
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // topics are the areas in which people's lives change, by the beginnings of their words: "We
 // got divorced" meets "The user's wife is a lawyer".
@@ -39,15 +42,10 @@ func topic(english, chinese string) *regexp.Regexp {
 // Meets returns a function that counts the topics that another text shares with said. It only helps
 // to choose the material of a model.
 func Meets(said string) func(text string) int {
-	var about []*regexp.Regexp
-	for _, t := range topics {
-		if t.MatchString(said) {
-			about = append(about, t)
-		}
-	}
+	about := slices.DeleteFunc(slices.Clone(topics), func(t *regexp.Regexp) bool { return !t.MatchString(simple(said)) })
 	return func(text string) (n int) {
 		for _, t := range about {
-			if t.MatchString(text) {
+			if t.MatchString(simple(text)) {
 				n++
 			}
 		}

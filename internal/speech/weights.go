@@ -33,7 +33,7 @@ const biased, hashed = 0, 1 << 17
 // most returns the highest sum of weights that a sentence of a text has.
 func (w weights) most(text string) int {
 	most := math.MinInt
-	for _, cues := range cuesOf(text) {
+	for _, cues := range cuesOf(simple(text)) {
 		sum := 0
 		for cue := range cues {
 			sum += int(int8(w[cue]))
@@ -138,7 +138,7 @@ var asUser = strings.NewReplacer("The user is ", "I'm ", "The user has ", "I hav
 // of them close to one, 20 are taken for one. The patterns before it found 58, and took 57. These
 // messages were counted for some twenty settings.
 func Personal(request string) bool {
-	words := strings.ToLower(strings.ReplaceAll(request, "’", "'"))
+	words := strings.ToLower(simple(strings.ReplaceAll(request, "’", "'")))
 	if !known.MatchString(words) {
 		return true
 	}

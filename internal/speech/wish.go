@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Wish is a user's order to memory.
@@ -47,11 +49,7 @@ const maxOrder = 4 << 10
 
 // addressed returns the sentences of a text that may hold an order.
 func addressed(said string) []string {
-	ends := said
-	if n := len(said); n > 2*maxOrder {
-		ends = strings.ToValidUTF8(said[:maxOrder], "") + "\n" + strings.ToValidUTF8(said[n-maxOrder:], "")
-	}
-	sentences := sentence.FindAllString(strings.TrimSpace(ends), -1)
+	sentences := sentence.FindAllString(strings.TrimSpace(simple(text.Ends(said, 2*maxOrder))), -1)
 	if len(said) > maxQuestion && len(sentences) > 2 {
 		sentences = []string{sentences[0], sentences[len(sentences)-1]}
 	}
@@ -149,6 +147,6 @@ func Beside(text string) string {
 
 // TellsToForget reports whether a statement reports a wish to forget, such as "The user wants their
 // address forgotten".
-func TellsToForget(statement string) bool { return tells.MatchString(statement) }
+func TellsToForget(statement string) bool { return tells.MatchString(simple(statement)) }
 
 var tells = regexp.MustCompile(`(?i)\b(?:forget|forgotten|delet(?:e|ed|ion)|eras(?:e|ed)|remov(?:e|ed)|(?:not|never|no longer)\b.{0,20}\bmention(?:ed)?)\b|忘(?:掉|记|了)|删除|清除|抹去|(?:不要|不想|不再|别)再?.{0,4}提`)

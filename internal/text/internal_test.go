@@ -12,6 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Package period finds words by their offsets in the simplified text.
+func TestSimplifiedTextHasAsManyBytes(t *testing.T) {
+	for _, s := range []string{strings.ReplaceAll(characters, "\n", ""), "\xff 後天\xe5去", "", "tomorrow"} {
+		require.Len(t, Simplified(s), len(s))
+	}
+	require.Equal(t, "别记住这条讯息", Simplified("別記住這條訊息"))
+}
+
 // What the shortcuts of the text key rest on, for every character of the planes that
 // have cases and numbers.
 func TestShortcutsHold(t *testing.T) {

@@ -7,6 +7,7 @@
 package text
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
 	"sort"
@@ -388,3 +389,15 @@ func InOrder[E comparable](part, list []E) bool {
 	}
 	return len(part) == 0
 }
+
+// characters are pairs: a traditional character, and the simplified one. They are from the dictionary
+// TSCharacters of OpenCC (https://github.com/BYVoid/OpenCC, Copyright 2010-2020 Carbo Kuo, Apache
+// License 2.0), first choices of the block CJK Unified Ideographs.
+//
+//go:embed simplified.txt
+var characters string
+
+var simplify = strings.NewReplacer(strings.Split(strings.ReplaceAll(characters, "\n", ""), "")...)
+
+// Simplified returns s with simplified characters in place of traditional ones, of as many bytes.
+func Simplified(s string) string { return simplify.Replace(s) }
