@@ -19,6 +19,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/einomem/einomem/internal/text"
 )
 
 // fieldMark replaces the value of a field that is named like a secret. A secret that was found by
@@ -41,12 +43,12 @@ const maxSecret = 8 << 10
 const beforeNeedle = 32
 
 // Text returns s without secrets. A text that has none comes back unchanged.
-func Text(s string) string { return without(s, secrets(s)) }
+func Text(s string) string { return without(s, secrets(text.Simplified(s))) }
 
 // Shared returns s as others may read it: without secrets and without personal data.
-func Shared(s string) string { return without(s, personalData(secrets(s), s)) }
+func Shared(s string) string { return without(s, personalData(text.Simplified(s))) }
 
-// secrets returns the places of secrets.
+// secrets returns the places of secrets. In simplified characters they are where they were.
 func secrets(s string) (cuts []span) {
 	lower := lowered(s)
 	for i := range forms {
@@ -94,7 +96,7 @@ func isSecret(name string, v any) bool {
 	case nil, "", true, false:
 		return false
 	}
-	return secretName.MatchString(name) && !pageName.MatchString(name)
+	return secretName.MatchString(text.Simplified(name)) && !pageName.MatchString(name)
 }
 
 // span is a stretch of a text, in bytes, with its kind.
@@ -234,12 +236,11 @@ var personal = []datum{
 	{name: "id", first: numerals, word: named(`\b(?:cpf|bsn|pesel|ssn|social[ _-]security)|burgerservicenummer`), form: shape(`\d{11}|\d{3}[ -]?\d{2}[ -]?\d{4}|\d{4}[ .]\d{2}[ .]\d{3}`)},
 }
 
-// personalData adds the places of personal data to cuts.
-func personalData(cuts []span, s string) []span {
-	cuts = mailboxes(cuts, s)
+// personalData returns the places of secrets and of personal data.
+func personalData(s string) []span {
+	cuts := mailboxes(secrets(s), s)
 	for i := 0; i < len(s); i++ {
-		n, kind := dataAt(s, i)
-		if n > 0 {
+		if n, kind := dataAt(s, i); n > 0 {
 			cuts = append(cuts, span{i, i + n, kind})
 			i += n - 1
 		}

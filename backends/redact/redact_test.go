@@ -144,6 +144,9 @@ func TestWhatIsAroundASecretStays(t *testing.T) {
 		`curl -H 'Authorization: Token abc' https://x.y`:                `curl -H 'Authorization: Token [redacted:token]' https://x.y`,
 		`postgres://ann:pw@db/x`:                                        `postgres://ann:[redacted:password]@db/x`,
 		`密码是abc123，请登录`:                                                 `密码是[redacted:password]，请登录`,
+		`{"用戶密碼":"hunter2Zq9"}`:                                         `{"用戶密碼":"[redacted:password]"}`,
+		`我把密碼改成了hunter2Zq9請記住`:                                          `我把密碼改成了[redacted:password]請記住`,
+		`我的密碼是abc123，請登入`:                                               `我的密碼是[redacted:password]，請登入`,
 		`{"pwd": 4711, "n": 1}`:                                         `{"pwd": [redacted:password], "n": 1}`,
 		"mail ann@example.com, card 4748526057479381":                   "mail [redacted:email], card [redacted:card]",
 	} {

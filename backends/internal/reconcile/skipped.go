@@ -132,17 +132,17 @@ func divide(message string) (own, pasted, instructions string) {
 			pasted += line + "\n"
 		case len(message) > longMessage && i > 0 && i < len(lines)-1:
 			for _, s := range sentences.Split(line, -1) {
-				if instruction.MatchString(s) {
+				if instruction.MatchString(text.Simplified(s)) {
 					instructions += s + "\n"
 				}
 			}
 		default:
 			own += line + "\n"
-			opened = introduces.MatchString(line) && (speech.Classify(line) == speech.Question || strings.HasSuffix(line, ":") || strings.HasSuffix(line, "："))
+			opened = introduces.MatchString(text.Simplified(line)) && (speech.Classify(line) == speech.Question || strings.HasSuffix(line, ":") || strings.HasSuffix(line, "："))
 		}
 		fenced = fenced != fence
 	}
-	if instruction.MatchString(pasted) {
+	if instruction.MatchString(text.Simplified(pasted)) {
 		instructions += pasted
 	}
 	return own, pasted, instructions
