@@ -443,6 +443,8 @@ func TestOddRequestsOfTheirsAreRefusedOrBounded(t *testing.T) {
 		{"POST", "/memories", `{"user_id":null,"agent_id":"bot","infer":null,"expiration_date":null,"messages":[{"role":"user","content":"x"}]}`, 200},
 		{"POST", "/memories", `{"user_id":"ann","expiration_date":"tomorrow","messages":[{"role":"user","content":"x"}]}`, 400},
 		{"POST", "/search", `{"query":"x","user_id":"ann","top_k":5000}`, 400},
+		{"POST", "/search", `{"query":"x","user_id":"ann","top_k":-1}`, 400},
+		{"POST", "/search", `{"query":"x","user_id":"ann","rerank":true,"keyword_search":true,"enable_graph":true,"top_k":null,"threshold":null}`, 200},
 		{"POST", "/v3/memories/?page=" + huge + "&page_size=" + huge, `{"filters":{"user_id":"ann"}}`, 200},
 		{"POST", "/v3/memories/?page=-3&page_size=-3", `{"filters":{"user_id":"ann"}}`, 200},
 		{"DELETE", "/entities/run/r1", ``, 200},

@@ -121,7 +121,7 @@ func bind(in reflect.Value, params []param, r *http.Request) error {
 		case text == "":
 		case field.Kind() == reflect.String:
 			field.SetString(text)
-		case json.Unmarshal([]byte(text), field.Addr().Interface()) != nil: // a number or a bool
+		case json.Unmarshal([]byte(strings.ToLower(text)), field.Addr().Interface()) != nil: // a number or a bool, in any case
 			return fmt.Errorf("%w: parameter %s: %.80q", backends.ErrInvalid, p.name, text)
 		}
 	}
