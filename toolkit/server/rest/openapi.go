@@ -182,6 +182,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		reflect.TypeFor[backends.Filter]():  {Type: "object", Description: `such as {"kind": "fact", "AND": [{"created": {"gte": "2026-01-01T00:00:00Z"}}]}`},
 		reflect.TypeFor[backends.Message](): messageSchema,
 		reflect.TypeFor[store.Entry]():      messageSchema,
+		reflect.TypeFor[amsTime]():          {Type: "string", Format: "date-time"},
 		reflect.TypeFor[mem0Message]():      {Type: "object", Description: "role, content (a text, or parts) and name"},
 	}})
 	if err != nil {
@@ -191,8 +192,11 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 }
 
 // allowMore lets a body have unknown fields, as most servers do whose clients call us: see family.
+// It lets null stand for any value, because clients send back what they read.
 func allowMore(s *jsonschema.Schema) {
-	s.AdditionalProperties = nil
+	if s.AdditionalProperties = nil; s.Type != "" {
+		s.Type, s.Types = "", []string{"null", s.Type}
+	}
 	for _, p := range s.Properties {
 		allowMore(p)
 	}
