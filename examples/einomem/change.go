@@ -188,13 +188,20 @@ func (c *call) file(argument, mode int, use func(*os.File) (any, error)) error {
 		return err
 	}
 	done, err := use(f)
-	return c.print(done, errors.Join(err, f.Close()))
+	if err = errors.Join(err, f.Close()); err != nil && mode == newFile {
+		err = errors.Join(err, os.Remove(f.Name())) // a part is of no use
+	}
+	return c.print(done, err)
 }
 
-// export writes all data of an owner.
+// export writes all data of an owner, who has some.
 func export(ctx context.Context, c *call) error {
 	return c.file(0, newFile, func(f *os.File) (any, error) {
-		return store.Export(ctx, c.db, *c.whose, io.MultiWriter(f, c.progress)) // of bytes
+		n, err := store.Export(ctx, c.db, *c.whose, io.MultiWriter(f, c.progress)) // of bytes
+		if err == nil && n == (store.TransferCount{Partitions: 1}) {
+			err = fmt.Errorf("nothing is held of %s: einomem list shows whom the store knows", where(*c.whose))
+		}
+		return n, err
 	})
 }
 

@@ -148,16 +148,20 @@ func (b *broken) Stream(context.Context, []*schema.Message, ...model.Option) (*s
 func (b *broken) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return b, nil }
 
 func TestAFailingModelIsNotExplainedToClients(t *testing.T) {
-	url, _ := startChat(t, &broken{})
-	status, out, err := say(t.Context(), url, "hi", "X-User", "ann")
-	require.NoError(t, err)
-	assert.Equal(t, http.StatusBadGateway, status)
-	assert.NotContains(t, out, "secret")
-
-	url, _ = startChat(t, &broken{first: "The answer is"})
-	_, out, err = say(t.Context(), url, "hi", "X-User", "ann")
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "a part is not taken for the answer")
-	assert.Equal(t, "The answer is", out)
+	t.Run("at once", func(t *testing.T) {
+		url, _ := startChat(t, &broken{})
+		status, out, err := say(t.Context(), url, "hi", "X-User", "ann")
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusBadGateway, status)
+		assert.NotContains(t, out, "secret")
+	})
+	// By now the other server is closed: it may learn later, which would look like a leak here.
+	t.Run("in its answer", func(t *testing.T) {
+		url, _ := startChat(t, &broken{first: "The answer is"})
+		_, out, err := say(t.Context(), url, "hi", "X-User", "ann")
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF, "a part is not taken for the answer")
+		assert.Equal(t, "The answer is", out)
+	})
 }
 
 // What is said in one run of the program, the next session and the next run know.

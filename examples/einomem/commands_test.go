@@ -108,6 +108,9 @@ func TestAPersonGoesRound(t *testing.T) {
 		require.Contains(t, calls(t, 1, db, "show", peanuts, "-user", "ann"), "not found")
 		require.Contains(t, calls(t, 1, db, "history", peanuts, "-user", "ann"), "not found")
 		require.Equal(t, others, calls(t, 0, db, "list", "-user", "李雷", "-json"))
+		none := filepath.Join(t.TempDir(), "none.jsonl")
+		require.Contains(t, calls(t, 1, db, "export", "-user", "ann", none), "nothing is held of user ann")
+		require.NoFileExists(t, none)
 
 		require.Contains(t, calls(t, 0, db, "import", file, "-json", "-yes"), `"records":3`)
 		require.Equal(t, listed, calls(t, 0, db, before...))

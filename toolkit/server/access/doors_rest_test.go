@@ -194,7 +194,7 @@ func (f *form) value(name string, s schemaOf) (any, bool) {
 	case name == "memory_dicts":
 		return []any{object{"memory_id": f.Memory}}, true
 	case words[name] != nil:
-		if s.Properties != nil || s.Type == "object" {
+		if s.Properties != nil || strings.Contains(fmt.Sprint(s.Type), "object") {
 			return nil, false
 		}
 		return words[name], true

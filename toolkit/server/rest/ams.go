@@ -27,15 +27,15 @@ var ofAMS = &family{tag: "agent-memory-server", fail: detailed}
 
 type (
 	amsRecord struct {
-		ID         string    `json:"id,omitempty"`
-		Text       *string   `json:"text,omitempty"`
-		MemoryType string    `json:"memory_type,omitempty"` // semantic, episodic or message
-		Topics     []string  `json:"topics,omitempty"`
-		Entities   []string  `json:"entities,omitempty"`
-		EventDate  time.Time `json:"event_date,omitzero"`
-		UserID     string    `json:"user_id,omitempty"`
-		Namespace  string    `json:"namespace,omitempty"`
-		SessionID  string    `json:"session_id,omitempty"`
+		ID         string   `json:"id,omitempty"`
+		Text       *string  `json:"text,omitempty"`
+		MemoryType string   `json:"memory_type,omitempty"` // semantic, episodic or message
+		Topics     []string `json:"topics,omitempty"`
+		Entities   []string `json:"entities,omitempty"`
+		EventDate  amsTime  `json:"event_date,omitzero"`
+		UserID     string   `json:"user_id,omitempty"`
+		Namespace  string   `json:"namespace,omitempty"`
+		SessionID  string   `json:"session_id,omitempty"`
 	}
 	amsCreate struct {
 		Memories []amsRecord `json:"memories"`
@@ -66,6 +66,19 @@ type (
 		IDs string `json:"-" query:"memory_ids" jsonschema:"may come more than once"`
 	}
 )
+
+// amsTime is a time, or a day. Without a zone it is of UTC, as for their client.
+type amsTime struct{ time.Time }
+
+func (t *amsTime) UnmarshalJSON(b []byte) error {
+	err := t.Time.UnmarshalJSON(b)
+	for _, layout := range []string{`"2006-01-02T15:04:05"`, `"2006-01-02"`} {
+		if err != nil {
+			t.Time, err = time.Parse(layout, string(b))
+		}
+	}
+	return err
+}
 
 func (h *Handler) amsRoutes() {
 	read, write := traits{}, traits{mode: access.Write}
@@ -140,7 +153,7 @@ func (c *call) amsStoreOne(r *amsRecord, of backends.Scope) (string, error) {
 	}
 	added, err := c.Backend().Add(c, &backends.AddRequest{
 		Scope: s, Verbatim: true, Kind: kind, Metadata: about, Author: c.key.Name,
-		Messages: []backends.Message{{Message: schema.UserMessage(*r.Text), Time: r.EventDate}},
+		Messages: []backends.Message{{Message: schema.UserMessage(*r.Text), Time: r.EventDate.Time}},
 	})
 	if err != nil || len(added.Items) == 0 {
 		return "", err
@@ -240,24 +253,32 @@ func (r *amsRecord) metadata() map[string]any {
 	return m
 }
 
-func (c *call) amsGet(in *memoryID) (object, error) {
-	id, err := c.amsID(in.ID)
+// amsOf returns the memory of a client's id.
+func (c *call) amsOf(id string) (*backends.Memory, error) {
+	id, err := c.amsID(id)
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.memory(id)
+	return c.memory(id)
+}
+
+func (c *call) amsGet(in *memoryID) (object, error) {
+	m, err := c.amsOf(in.ID)
 	return c.amsMemory(m), err
 }
 
 func (c *call) amsPatch(in *amsPatch) (object, error) {
-	if in.MemoryType != "" || !in.EventDate.IsZero() {
-		return nil, fmt.Errorf("%w: a memory keeps its memory_type and event_date: delete it and store another", backends.ErrInvalid)
-	}
-	id, err := c.amsID(in.Of)
+	m, err := c.amsOf(in.Of)
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.update(id, &backends.UpdateRequest{Text: in.Text, Metadata: in.metadata()})
+	is := c.scope
+	is.SessionID = m.Scope.SessionID
+	named := backends.Scope{Namespace: in.Namespace, UserID: in.UserID, SessionID: in.SessionID}
+	if named.Or(is) != is || in.MemoryType != "" || !in.EventDate.IsZero() {
+		return nil, fmt.Errorf("%w: only text, topics and entities of a memory can change", backends.ErrInvalid)
+	}
+	m, err = c.update(c.idOf(m.ID), &backends.UpdateRequest{Text: in.Text, Metadata: in.metadata()})
 	return c.amsMemory(m), err
 }
 
@@ -319,9 +340,11 @@ func (c *call) amsSearch(in *amsSearch) (object, error) {
 // amsOps translates the operators that have other names there.
 var amsOps = map[string]string{"any": "in", "in_": "in", "none": "nin", "not_in": "nin", "not_eq": "ne"}
 
+func unset(_ string, v any) bool { return v == nil }
+
 // eq returns the one value of a condition that names an owner. A search has one owner.
 func (f amsOne) eq(field string) (string, error) {
-	maps.DeleteFunc(f, func(_ string, v any) bool { return v == nil })
+	maps.DeleteFunc(f, unset)
 	s, ok := f["eq"].(string)
 	if len(f) > 1 || len(f) == 1 && !ok {
 		return "", fmt.Errorf("%w: %s takes eq with one id, and nothing else", backends.ErrInvalid, field)
@@ -336,6 +359,7 @@ func (in *amsSearch) filter() (*backends.Filter, error) {
 		"session_id": in.SessionID, "metadata.topics": in.Topics, "entity": in.Entities, "kind": in.Type,
 		"created": in.Created, "observed": in.EventDate, "updated": in.Accessed, // what we answer as last_accessed
 	} {
+		maps.DeleteFunc(f, unset)
 		for op, v := range f {
 			if field == "kind" {
 				v = kindsOf(v)

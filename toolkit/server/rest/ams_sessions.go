@@ -22,10 +22,10 @@ import (
 
 type (
 	amsMessage struct {
-		ID      string    `json:"id,omitempty"`
-		Role    string    `json:"role"`
-		Content string    `json:"content"`
-		Created time.Time `json:"created_at,omitzero"`
+		ID      string  `json:"id,omitempty"`
+		Role    string  `json:"role"`
+		Content string  `json:"content"`
+		Created amsTime `json:"created_at,omitzero"`
 	}
 	amsSession struct {
 		ID        string         `json:"session_id,omitempty" path:"session"`
@@ -99,18 +99,11 @@ func (c *call) amsList(in *amsSession) (object, error) {
 		return nil, err
 	}
 	ids := []string{}
-	page := &pageQuery{scopeQuery: of, Limit: 1000}
-	for more := true; more; more = page.Cursor != "" {
-		found, err := c.sessions(page)
-		if err != nil {
-			return nil, err
-		}
-		for i := range found.Sessions {
-			ids = append(ids, found.Sessions[i].ID)
-		}
-		page.Cursor = found.Next
-	}
-	return object{"sessions": cut(ids, in.Offset, cmp.Or(max(in.Limit, 0), 20)), "total": len(ids)}, nil
+	p, _ := of.Scope.Speaker() // the scope is open, so it has one
+	err = store.Each(func(page store.Page) (*store.SessionPage, error) {
+		return c.Store.List(c, store.SessionQuery{Partition: &p, Page: page})
+	}, func(s store.Session) error { ids = append(ids, s.ID); return nil })
+	return object{"sessions": cut(ids, in.Offset, cmp.Or(max(in.Limit, 0), 20)), "total": len(ids)}, err
 }
 
 func (c *call) amsRead(in *amsSession) (object, error) {
@@ -133,7 +126,7 @@ func (c *call) amsDrop(in *amsSession) (object, error) {
 	if w := c.Window(); w != nil {
 		return done, w.DeleteSession(c, of.Scope)
 	}
-	p, _ := of.Scope.Speaker() // the scope is open, so it has one
+	p, _ := of.Scope.Speaker()
 	return done, c.Store.Delete(c, p, of.Scope.SessionID)
 }
 
@@ -143,7 +136,7 @@ func (c *call) amsLog(in *amsSession, m access.Mode) (*amsLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := &amsLog{scope: of.Scope}
+	log := &amsLog{scope: of.Scope, kept: amsKept{Data: object{}}}
 	found, err := c.messages(&rangeQuery{scopeQuery: of, Limit: 10_000, Last: true})
 	if errors.Is(err, backends.ErrNotFound) {
 		now := c.cfg.Clock()
@@ -201,18 +194,11 @@ func (c *call) amsAnswer(l *amsLog) (object, error) {
 			return nil, err
 		}
 	}
-	if l.kept.Data == nil {
-		l.kept.Data = object{}
-	}
-	var ttl *int
-	if l.kept.TTL > 0 {
-		ttl = &l.kept.TTL
-	}
 	return object{
 		"session_id": l.scope.SessionID, "user_id": orNull(l.scope.UserID), "namespace": l.scope.Namespace,
 		"messages": messages, "memories": memories, "data": l.kept.Data, "context": orNull(l.context()), "tokens": max(l.Session.Tokens, amsEmpty),
-		"created_at": l.Session.Created, "updated_at": l.Session.Updated, "last_accessed": l.Session.Updated, "ttl_seconds": ttl,
-		"long_term_memory_strategy":     object{"strategy": "discrete", "config": object{}},
+		"created_at": l.Session.Created, "updated_at": l.Session.Updated, "last_accessed": l.Session.Updated,
+		"long_term_memory_strategy": object{"strategy": "discrete", "config": object{}}, "ttl_seconds": orNull(l.kept.TTL),
 		"context_percentage_total_used": nil, "context_percentage_until_summarization": nil,
 	}, nil
 }
@@ -317,7 +303,7 @@ func (c *call) amsMerge(log *amsLog, in *amsSession) (*amsUpdate, error) {
 			continue
 		}
 		if t == nil || m.Role == string(schema.User) {
-			t = &working.Turn{Scope: log.scope, Time: m.Created}
+			t = &working.Turn{Scope: log.scope, Time: m.Created.Time}
 		}
 		if len(t.Messages) == 0 {
 			put.turns = append(put.turns, t)

@@ -172,9 +172,10 @@ func detailed(_ *Handler, err error, _ []byte) (int, any) {
 	return status, object{"detail": text}
 }
 
-func orNull(s string) *string {
-	if s == "" {
+// orNull returns nil for the zero value.
+func orNull[T comparable](v T) *T {
+	if v == *new(T) {
 		return nil
 	}
-	return &s
+	return &v
 }

@@ -326,6 +326,7 @@ func TestASessionKeepsWhatItsClientPut(t *testing.T) {
 		return all
 	}
 	require.Equal(t, []any{"m1", "m2"}, ids(out))
+	require.Equal(t, out["messages"], put(out)["messages"], "what was read, with its nulls, can be put back")
 	ann := backends.Partition{Namespace: "default", Kind: backends.PartitionUser, ID: "ann"}
 	state, err := s.store.Session(t.Context(), ann, "s1")
 	require.NoError(t, err)
@@ -350,6 +351,20 @@ func TestASessionKeepsWhatItsClientPut(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, out)
 	out = put(map[string]any{})
 	require.Equal(t, []any{map[string]any{}, nil}, []any{out["data"], out["context"]}, "a new session")
+}
+
+// Their client sends times as Python has them: often without a zone.
+func TestATimeWithoutAZoneIsOfUTC(t *testing.T) {
+	s := newServer(t, nil, nil)
+	for sent, want := range map[string]string{"2024-05-01T10:00:00.5": "2024-05-01T10:00:00.5Z", "2024-05-01": "2024-05-01T00:00:00Z", "2024-05-01T10:00:00+08:00": "2024-05-01T10:00:00+08:00"} {
+		status, out := s.call("", "PUT", "/v1/working-memory/"+sent, map[string]any{"user_id": "ann", "messages": []any{map[string]any{"role": "user", "content": "你好", "created_at": sent}}})
+		require.Equal(t, http.StatusOK, status, out)
+		require.Equal(t, want, out["messages"].([]any)[0].(map[string]any)["created_at"])
+		status, out = s.call("", "POST", "/v1/long-term-memory/", map[string]any{"memories": []any{map[string]any{"text": "Ann went to " + sent, "user_id": "ann", "memory_type": "episodic", "event_date": sent}}})
+		require.Equal(t, http.StatusOK, status, out)
+	}
+	_, out := s.call("", "POST", "/v1/long-term-memory/search", map[string]any{"user_id": map[string]any{"eq": "ann"}, "event_date": map[string]any{"eq": "2024-05-01T10:00:00.5Z"}})
+	require.Len(t, out["memories"], 1)
 }
 
 // Two clients that append at the same time have read the same session, and lose nothing.
@@ -420,8 +435,12 @@ func TestMemoriesKeepTheIDsOfTheirClient(t *testing.T) {
 
 	status, out = s.call("", "PATCH", "/v1/long-term-memory/again", map[string]any{"text": "Ann came to Suzhou in May."})
 	require.Equal(t, []any{200, "Ann came to Suzhou in May."}, []any{status, out["text"]})
-	status, _ = s.call("", "PATCH", "/v1/long-term-memory/again", map[string]any{"memory_type": "semantic"})
-	require.Equal(t, http.StatusBadRequest, status)
+	for field, other := range map[string]string{"memory_type": "semantic", "user_id": "bob", "namespace": "elsewhere", "session_id": "s9"} {
+		status, out = s.call("", "PATCH", "/v1/long-term-memory/again", map[string]any{"topics": []any{"lake"}, field: other})
+		require.Equal(t, http.StatusBadRequest, status, "%s %v", field, out)
+	}
+	status, out = s.call("", "PATCH", "/v1/long-term-memory/again", map[string]any{"topics": []any{"may"}, "user_id": "guest", "namespace": "default"})
+	require.Equal(t, []any{200, []any{"may"}}, []any{status, out["topics"]}, "it is theirs already")
 	_, out = s.call("", "DELETE", "/v1/long-term-memory?memory_ids=again&memory_ids=none", nil)
 	require.Equal(t, "ok, deleted 1 memories", out["status"])
 	status, _ = get("again")
@@ -443,6 +462,8 @@ func TestOddRequestsOfTheirsAreRefusedOrBounded(t *testing.T) {
 		{"POST", "/memories", `{"user_id":null,"agent_id":"bot","infer":null,"expiration_date":null,"messages":[{"role":"user","content":"x"}]}`, 200},
 		{"POST", "/memories", `{"user_id":"ann","expiration_date":"tomorrow","messages":[{"role":"user","content":"x"}]}`, 400},
 		{"POST", "/search", `{"query":"x","user_id":"ann","top_k":5000}`, 400},
+		{"POST", "/search", `{"query":"x","user_id":"ann","top_k":-1}`, 400},
+		{"POST", "/search", `{"query":"x","user_id":"ann","rerank":true,"keyword_search":true,"enable_graph":true,"top_k":null,"threshold":null}`, 200},
 		{"POST", "/v3/memories/?page=" + huge + "&page_size=" + huge, `{"filters":{"user_id":"ann"}}`, 200},
 		{"POST", "/v3/memories/?page=-3&page_size=-3", `{"filters":{"user_id":"ann"}}`, 200},
 		{"DELETE", "/entities/run/r1", ``, 200},
@@ -462,6 +483,9 @@ func TestOddRequestsOfTheirsAreRefusedOrBounded(t *testing.T) {
 		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"topics":{"startswith":"a"}}`, 400},
 		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"created_at":{"gte":"2024-05-01T00:00:00"}}`, 400}, // of which zone?
 		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"last_accessed":{"gte":"2024-05-01T00:00:00Z"}}`, 200},
+		{"POST", "/v1/long-term-memory/search", `{"text":"x","user_id":{"eq":"ann"},"created_at":{"gte":null,"lte":"2024-05-01T00:00:00Z"},"memory_type":{"eq":null}}`, 200},
+		{"POST", "/v1/long-term-memory/", `{"memories":[{"user_id":"ann","text":"x","event_date":"yesterday"}]}`, 400},
+		{"POST", "/v1/long-term-memory/", `{"memories":[{"user_id":"ann","text":"x","event_date":null}]}`, 200},
 	} {
 		status, out := s.ask("", r.method, r.path, r.body)
 		require.Equal(t, r.status, status, "%s %s %s %v", r.method, r.path, r.body, out)

@@ -25,14 +25,11 @@ func (c *call) mem0Update(in *mem0Change) (object, error) {
 
 func (in *mem0New) request() (*backends.UpdateRequest, error) {
 	r := &backends.UpdateRequest{Text: in.Text, Metadata: in.Metadata}
+	expires, err := endOf(in.LastDay)
 	if len(in.LastDay) > 0 {
-		expires, err := endOf(in.LastDay)
-		if err != nil {
-			return nil, err
-		}
 		r.Expires = &expires
 	}
-	return r, nil
+	return r, err
 }
 
 func (c *call) mem0Delete(in *mem0One) (object, error) {
@@ -92,15 +89,10 @@ func (c *call) mem0Reset(_ *struct{}) (object, error) {
 		return nil, err
 	}
 	all, err := c.partitions()
-	if err != nil {
-		return nil, err
+	for i := 0; i < len(all) && err == nil; i++ {
+		_, err = c.Erase(c, all[i].Scope(), nil)
 	}
-	for _, p := range all {
-		if _, err := c.Erase(c, p.Scope(), nil); err != nil {
-			return nil, err
-		}
-	}
-	return object{"message": "All memories reset"}, nil
+	return object{"message": "All memories reset"}, err
 }
 
 type (

@@ -50,14 +50,12 @@ func (in *mem0Query) reach() (owners []backends.Scope, all bool, filter *backend
 // conditions returns what a query asks for beside its words, with our names of fields.
 func (in *mem0Query) conditions() (all []backends.Filter, err error) {
 	f, err := backends.ParseFilter(in.Filters)
+	if err == nil && f != nil {
+		err = rename(f)
+		all = append(all, *f)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if f != nil {
-		if err := rename(f); err != nil {
-			return nil, err
-		}
-		all = append(all, *f)
 	}
 	for field, id := range map[string]string{"user_id": in.UserID, "agent_id": in.AgentID, "session_id": in.RunID, "metadata.app_id": in.AppID} {
 		if id != "" {
@@ -171,9 +169,8 @@ func (c *call) mem0Each(in *mem0Query, m access.Mode, do func(s backends.Scope, 
 	case all && c.stored && c.r.Header.Get(access.HeaderUser)+c.r.Header.Get(access.HeaderAgent) == "":
 		owners, err = c.everybody()
 	default:
-		var s backends.Scope
-		s, err = c.whose(s, m)
-		owners = []backends.Scope{s}
+		owners = make([]backends.Scope, 1)
+		owners[0], err = c.whose(owners[0], m)
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,22 +24,33 @@ func (c *call) mem0Find(in *mem0Query) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, page := min(max(cmp.Or(in.PageSize, in.TopK, in.Limit, 100), 1), 1000), min(max(in.Page, 1), len(all)+1)
-	results := []object{}
-	for _, h := range cut(all, (page-1)*size, size) {
+	return paged(c, all, in.Page, cmp.Or(in.PageSize, in.TopK, in.Limit), func(h backends.Hit) object {
 		m := mem0Memory(&h.Memory)
 		m["score"] = math.Sqrt(h.Score)
-		results = append(results, only(m, in.Fields))
+		return only(m, in.Fields)
+	}), nil
+}
+
+// paged answers with a page of all. The addresses of the pages beside it keep the query of the
+// request.
+func paged[T any](c *call, all []T, page, size int, show func(T) object) object {
+	size, page = min(max(cmp.Or(size, 100), 1), 1000), min(max(page, 1), len(all)+1)
+	results := []object{}
+	for _, x := range cut(all, (page-1)*size, size) {
+		results = append(results, show(x))
 	}
 	link := func(to int, is bool) *string {
 		if !is {
 			return nil
 		}
-		return orNull(fmt.Sprintf("%s?page=%d&page_size=%d", c.r.URL.Path, to, size))
+		query := c.r.URL.Query()
+		query.Set("page", strconv.Itoa(to))
+		query.Set("page_size", strconv.Itoa(size))
+		return orNull(c.r.URL.Path + "?" + query.Encode())
 	}
 	return object{
 		"count": len(all), "next": link(page+1, page*size < len(all)), "previous": link(page-1, page > 1), "results": results,
-	}, nil
+	}
 }
 
 // mem0Hits returns the hits of a query, of all whom it is about. Messages of turns are left
@@ -50,7 +62,7 @@ func (c *call) mem0Hits(in *mem0Query) (all []backends.Hit, _ error) {
 	r := backends.SearchRequest{Query: in.Query, TopK: cmp.Or(in.TopK, in.Limit, 10), Threshold: 0.1,
 		IncludeExpired: in.Expired, IncludeSuperseded: in.Latest != nil && !*in.Latest}
 	if in.Threshold != nil {
-		r.Threshold = *in.Threshold * *in.Threshold
+		r.Threshold = *in.Threshold * max(*in.Threshold, 0) // a negative one leaves out nothing
 	}
 	err := c.mem0Each(in, access.Read, func(s backends.Scope, filter *backends.Filter) error {
 		facts := backends.Ne("kind", backends.KindEpisode)
@@ -64,7 +76,7 @@ func (c *call) mem0Hits(in *mem0Query) (all []backends.Hit, _ error) {
 		}
 		if strings.TrimSpace(in.Query) == "" {
 			all = append(all, hits...)
-		} else {
+		} else if err == nil {
 			all = cut(backends.MergeHits(all, hits), 0, r.TopK)
 		}
 		return err
@@ -121,9 +133,7 @@ func (c *call) mem0Entities(_ *mem0Unused) ([]object, error) {
 
 func (c *call) mem0Users(in *mem0Pages) (object, error) {
 	all, err := c.mem0Entities(&in.mem0Unused)
-	size := cmp.Or(max(in.PageSize, 0), 100)
-	page := cut(all, (min(max(in.Page, 1), len(all)+1)-1)*size, size)
-	return object{"count": len(all), "next": nil, "previous": nil, "results": page}, err
+	return paged(c, all, in.Page, in.PageSize, func(one object) object { return one }), err
 }
 
 // mem0Profile answers with the document that facts fill; it is never generated.

@@ -251,6 +251,39 @@ func TestAListIsNarrowedAndPaged(t *testing.T) {
 	require.Equal(t, []any{"sport"}, one["categories"])
 }
 
+// A client that follows the addresses of pages sees everything once.
+func TestPagesLeadToEachOther(t *testing.T) {
+	s := newServer(t, nil, func(c *Config) {
+		var err error
+		c.Guard, err = access.New(&access.Config{DefaultUser: "guest", Log: c.Log})
+		require.NoError(t, err)
+	})
+	told(s, "", "ann r1 shop a", "ann r2 shop b", "ann r1 shop c", "安娜 r1 shop d", "guest r1 shop e")
+	for first, want := range map[string][]string{
+		"/v1/memories/?page_size=1&user_id=ann":                   {"a", "b", "c"},
+		"/v1/memories/?page_size=1&user_id=ann&show_expired=True": {"a", "b", "c"}, // as Python prints it
+		"/memories?run_id=r1&top_k=1&user_id=ann":                 {"a", "c"},
+		"/memories?page_size=1&user_id=" + url.QueryEscape("安娜"):  {"d"},
+		"/v1/entities/?page_size=1":                               {"ann", "guest", "安娜"},
+	} {
+		var got []string
+		for next := any(first); next != nil; {
+			status, out := s.ask("", "GET", next.(string), "")
+			require.Equal(t, http.StatusOK, status, "%s %v", next, out)
+			require.EqualValues(t, len(want), out["count"], next)
+			one := out["results"].([]any)[0].(map[string]any)
+			if name, ok := one["name"]; ok {
+				got = append(got, name.(string))
+			} else {
+				got = append(got, one["memory"].(string))
+			}
+			next = out["next"]
+		}
+		slices.Sort(got)
+		require.Equal(t, want, got, first)
+	}
+}
+
 func TestASearchLeavesOutWhatDoesNotAnswer(t *testing.T) {
 	s := newServer(t, nil, nil)
 	told(s, "", "ann r1 shop I moved to Hangzhou in March.", "ann r1 shop My heron is called Ada.")
@@ -258,6 +291,10 @@ func TestASearchLeavesOutWhatDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "My heron is called Ada.", texts(out))
 	_, out = s.ask("", "POST", "/v3/memories/search/", `{"query":"Which bicycle?","filters":{"user_id":"ann"}}`)
 	require.Empty(t, out["results"])
+	for _, threshold := range []string{"0", "-1"} {
+		_, out = s.ask("", "POST", "/v3/memories/search/", `{"query":"What is the heron called?","filters":{"user_id":"ann"},"threshold":`+threshold+`}`)
+		require.Contains(t, texts(out), "My heron is called Ada.", "a threshold of %s leaves out nothing", threshold)
+	}
 	told(s, "", "ann r1 shop Prefers dark mode and vim keybindings")
 	_, out = s.ask("", "POST", "/v3/memories/search/", `{"query":"What does Alice prefer?","threshold":0.3,"filters":{"user_id":"ann"}}`)
 	require.Equal(t, "Prefers dark mode and vim keybindings", texts(out), "with the threshold of mem0's command")

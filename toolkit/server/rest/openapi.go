@@ -121,7 +121,7 @@ func bind(in reflect.Value, params []param, r *http.Request) error {
 		case text == "":
 		case field.Kind() == reflect.String:
 			field.SetString(text)
-		case json.Unmarshal([]byte(text), field.Addr().Interface()) != nil: // a number or a bool
+		case json.Unmarshal([]byte(strings.ToLower(text)), field.Addr().Interface()) != nil: // a number or a bool, in any case
 			return fmt.Errorf("%w: parameter %s: %.80q", backends.ErrInvalid, p.name, text)
 		}
 	}
@@ -182,6 +182,7 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		reflect.TypeFor[backends.Filter]():  {Type: "object", Description: `such as {"kind": "fact", "AND": [{"created": {"gte": "2026-01-01T00:00:00Z"}}]}`},
 		reflect.TypeFor[backends.Message](): messageSchema,
 		reflect.TypeFor[store.Entry]():      messageSchema,
+		reflect.TypeFor[amsTime]():          {Type: "string", Format: "date-time"},
 		reflect.TypeFor[mem0Message]():      {Type: "object", Description: "role, content (a text, or parts) and name"},
 	}})
 	if err != nil {
@@ -191,8 +192,11 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 }
 
 // allowMore lets a body have unknown fields, as most servers do whose clients call us: see family.
+// It lets null stand for any value, because clients send back what they read.
 func allowMore(s *jsonschema.Schema) {
-	s.AdditionalProperties = nil
+	if s.AdditionalProperties = nil; s.Type != "" {
+		s.Type, s.Types = "", []string{"null", s.Type}
+	}
 	for _, p := range s.Properties {
 		allowMore(p)
 	}

@@ -151,8 +151,7 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 	if err == nil && rt.strict {
 		err = rt.unknown(r.URL.Query(), c.body)
 	}
-	var status int
-	var body any
+	status, body := 0, any(nil)
 	switch {
 	case err != nil:
 		status, body = c.fail(err)
