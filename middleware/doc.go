@@ -63,10 +63,6 @@
 // Config.Confirm is asked before the agent's tools change or delete a memory, and before learning
 // retracts anything. In a tool it may interrupt the run: see [backends.Confirm].
 //
-// Config.Confirm is asked before the agent's tools change or delete what is known, and
-// before learning retracts anything. By a tool it may interrupt the run: see
-// [backends.Confirm].
-//
 // Middlewares serve any number of agents, users and goroutines. In Eino 0.7 one
 // agent must not be run by two goroutines at once: build one for each, with the
 // same middleware.
