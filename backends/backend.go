@@ -17,7 +17,8 @@ import (
 // name a partition, else the error is [ErrNoScope].
 type Backend interface {
 	// Search returns the memories that answer the query, best first. A search without a
-	// match returns an empty response and a nil error.
+	// match returns an empty response and a nil error. Scope, Query, TopK, Threshold, Kinds, Filter
+	// and Beside must be obeyed. A time that cannot be searched is ErrInvalid.
 	Search(ctx context.Context, r *SearchRequest) (*SearchResponse, error)
 
 	// Add learns from messages. The response reports the outcome item by item. An error

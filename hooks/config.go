@@ -119,8 +119,8 @@ type Config struct {
 	// note is in the language of the user's message, instructions and tools are English.
 	Language backends.Language
 
-	// Sessions keeps the log of turns. Optional. Defaults to the backend's own, if
-	// it has a method Sessions() store.Sessions, as mem0's has.
+	// Sessions keeps the log of turns. Optional. Defaults to the backend's own, if it has a method
+	// Sessions() store.Sessions, as mem0's has. Required for another backend that learns from turns.
 	Sessions store.Sessions
 
 	// Working says when turns are learnt from, and what that may cost. Its Sessions, Backend, OnError,

@@ -48,7 +48,7 @@ type Records interface {
 	Fence(ctx context.Context, p, of backends.Partition) error
 
 	// Partitions lists the partitions of a namespace that hold data. A page may be short
-	// or empty and still have a Next.
+	// or empty and still have a Next. An illegal namespace is ErrInvalid, by [backends.Partition].Validate.
 	Partitions(ctx context.Context, namespace string, page Page) (*PartitionPage, error)
 }
 
@@ -177,8 +177,8 @@ func Restore(id string, r *Record, events []backends.Event) Mutation {
 type Applied struct {
 	Version  int64    // the partition's version after the batch
 	Results  []Result // one for each mutation
-	Replayed bool     // the key was known: the results are the first call's
-	Session  *Session // the session after the update, if there was one
+	Replayed bool     // the key was known: version and results are the first call's
+	Session  *Session // the session after the update, if there was one; Replayed: as it is now
 }
 
 // Result is the outcome of one mutation.
@@ -189,8 +189,9 @@ type Result struct {
 }
 
 // ChangeSet is a page of changes. Apply it in order: if Reset, discard all records of the
-// partition; then put Records, then remove Removed. If More, call again with Cursor, else
-// keep Cursor for the next time. A page holds whole batches, unless a batch restored.
+// partition; then put Records, then remove Removed. A Reset answers a cursor from before a drop,
+// once; the empty cursor gets none. If More, call again with Cursor, else keep Cursor for the next
+// time. A page holds whole batches, unless a batch restored.
 type ChangeSet struct {
 	Version   int64 // the partition's version that the page reaches
 	Reset     bool

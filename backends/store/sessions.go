@@ -19,7 +19,7 @@ import (
 type Sessions interface {
 	// Append adds messages at the end, wholly or not at all. It gives each the next
 	// sequence number (from 1 on, gapless), and creates the session if need be. A message
-	// whose id the session holds already is skipped.
+	// whose id the session holds already is skipped. A zero Time becomes the time of the call.
 	Append(ctx context.Context, p backends.Partition, session string, a *Append) (*Session, error)
 
 	// Session returns the session's state, or ErrNotFound.

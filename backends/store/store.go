@@ -46,7 +46,7 @@ import (
 type Store interface {
 	Records
 	Sessions
-	// Close frees the store's resources. Calls under way finish first.
+	// Close frees the store's resources. Calls under way finish first, later ones are ErrUnavailable.
 	Close() error
 }
 

@@ -83,7 +83,7 @@ type Plan struct {
 // Write is the state of one record after the batch.
 type Write struct {
 	ID     string
-	Record *store.Record // nil: deleted. Its Version is Input.Next, or a later one that a restore gave it
+	Record *store.Record // its Version is Input.Next, or a later one of a restore; nil: deleted, at Plan.Version
 	Old    int64         // the version before the batch; 0: the record is new
 
 	// SameVector says that the vector stays: only the memory needs writing. Record.Vector
@@ -237,10 +237,10 @@ func Expired(s *store.Session, now time.Time) bool {
 }
 
 // Append adds a, which must be valid, to the log of a session. It changes the state st, and reports
-// whether it did. A session of version 0 was created for it: it counts as changed, and gets the
-// scope. Append calls write with the index of each entry and its number in the log. An entry is
-// added if write returns true; one whose id the log holds is skipped. Version and Updated stay as
-// they are.
+// whether it did. A session of version 0 was created for it, with Partition, ID and Created: it
+// counts as changed, and gets the scope. Append calls write with the index of each entry and its
+// number in the log. An entry is added if write returns true; one whose id the log holds is skipped.
+// Version and Updated stay as they are.
 func Append(a *store.Append, st *store.Session, now time.Time, write func(i int, seq int64) (bool, error)) (bool, error) {
 	idle, changed := !st.Pending(), st.Version == 0
 	if changed {

@@ -109,12 +109,12 @@ func IsSentinel(err error) bool {
 }
 
 // Names is a range of names that is listed page by page in the order of their bytes: from
-// Low on, up to but without High.
+// Low on, up to but without High, which is never empty. A name has at most store.MaxID bytes.
 type Names struct{ Low, High string }
 
 // ParseNames returns the range of the names with a prefix that come after a cursor. The
-// argument what says in an error what the names stand for. The error is ErrInvalid for an
-// illegal prefix and for a cursor of another listing.
+// argument what says in an error what a name stands for, such as "blob". The error is ErrInvalid
+// for an illegal prefix and for a cursor of another listing.
 func ParseNames(what, prefix, cursor string) (Names, error) {
 	if err := store.ValidateID(what+" prefix", prefix); prefix != "" && err != nil {
 		return Names{}, err
@@ -123,17 +123,18 @@ func ParseNames(what, prefix, cursor string) (Names, error) {
 	if cursor == "" {
 		return r, nil
 	}
-	last, err := base64.RawURLEncoding.DecodeString(cursor)
-	name := string(last)
-	if err != nil || store.ValidateID(what, name) != nil || !strings.HasPrefix(name, prefix) {
+	low, err := base64.RawURLEncoding.DecodeString(cursor)
+	name, whole := strings.CutSuffix(string(low), "\x00")
+	if err != nil || !whole || name != "" && store.ValidateID(what, name) != nil || !strings.HasPrefix(name, prefix) {
 		return Names{}, fmt.Errorf("%ss with the prefix %q: cursor %q: %w: not one of this store and prefix", what, prefix, cursor, backends.ErrInvalid)
 	}
-	r.Low = name + "\x00" // the next string there is
-	return r, nil
+	return Names{Low: string(low), High: r.High}, nil
 }
 
-// NamesCursor returns the cursor of a page that ends with the name last.
-func NamesCursor(last string) string { return base64.RawURLEncoding.EncodeToString([]byte(last)) }
+// NamesCursor returns the cursor of a page that ends with the name last: the next string there is.
+func NamesCursor(last string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(last + "\x00"))
+}
 
 var dotted = strings.NewReplacer("[", "", " ", ".", "]", "")
 

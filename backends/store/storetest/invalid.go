@@ -63,7 +63,7 @@ var invalidBehaviours = []behaviour{
 				e.allFail(backends.ErrInvalid, e.calls(e.ctx, p), p)
 				e.allFail(backends.ErrInvalid, e.sessionCalls(e.ctx, p, "s"), p)
 			}
-			require.ErrorIs(e, errOf(e.Partitions(e.ctx, bad, store.Page{})), backends.ErrInvalid, "%q", bad)
+			require.ErrorIs(e, errOf(e.Partitions(e.ctx, bad, store.Page{})), backends.ErrInvalid, "Partitions of %q", bad)
 			if bad != "" { // which is a session
 				e.allFail(backends.ErrInvalid, e.sessionCalls(e.ctx, e.p, bad), bad)
 				e.fails(backends.ErrInvalid, &store.Batch{Session: &store.SessionUpdate{Session: bad}}, bad)

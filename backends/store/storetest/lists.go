@@ -209,7 +209,7 @@ var blobBehaviours = []behaviour{
 				want := []store.BlobInfo{{Name: in.p.ID + "|" + session, Size: int64(i)}}
 				require.Equal(e, want, in.blobs(session, "", 0, nil), "%q of %v", session, in.p)
 			}
-			for _, limit := range []int{7, 0} {
+			for _, limit := range []int{1, 7, 0} {
 				require.Equal(e, slices.Sorted(slices.Values(sessions)), in.blobSessions(limit))
 			}
 		}

@@ -28,9 +28,10 @@ import (
 // notes of the turn and the user's words of the running round must stay, in their order.
 type Rewrite struct {
 	Name string // In a [Report]. Optional. Defaults to "rewrite".
-	// Run gets the messages, and by how many tokens they are too many. It returns the messages
-	// that stay, by their pointers, and new ones. It must leave messages unchanged, and be safe
-	// for concurrent use. A result that breaks a rule, one that is no smaller, an error and a
+	// Run gets the messages, and by how many tokens they are too many. It returns the messages that
+	// stay, by their pointers, and new ones. References count, some 50 tokens for each new message:
+	// save so many more than over, else the next step runs too. It must leave messages unchanged, and
+	// be safe for concurrent use. A result that breaks a rule, one that is no smaller, an error and a
 	// panic leave the context as it was, and are in the step's [Report]. Required.
 	Run func(ctx context.Context, messages []*schema.Message, over int) ([]*schema.Message, error)
 }
