@@ -44,9 +44,9 @@ type Options struct {
 	// Facts says how memory learns and finds, such as by an Embedder. Open and New set its Store,
 	// and its Model if they get one. Optional.
 	Facts mem0.Config
-	// Agent says how an agent meets its memory, such as by Mode. Open and New set its Backend, and
-	// its Mode to modes.StaticControl if it has none and Facts is Small: tools lead small models
-	// astray (examples/bench has the figures). Optional.
+	// Agent says how an agent meets its memory, such as by Mode. Open and New set its Backend. If
+	// Facts is Small, Mode defaults to modes.StaticControl and NoteTokens to 400: tools and long
+	// notes lead small models astray (examples/bench has the figures). Optional.
 	Agent middleware.Config
 }
 
@@ -93,7 +93,7 @@ func New(ctx context.Context, db store.Store, learner model.BaseChatModel, o *Op
 		return nil, fmt.Errorf("einomem: %w", err)
 	}
 	if set.Agent.Backend = facts; set.Facts.Small {
-		set.Agent.Mode = cmp.Or(set.Agent.Mode, modes.StaticControl)
+		set.Agent.Mode, set.Agent.NoteTokens = cmp.Or(set.Agent.Mode, modes.StaticControl), cmp.Or(set.Agent.NoteTokens, 400)
 	}
 	mem, err := middleware.New(ctx, &set.Agent)
 	if err != nil {

@@ -103,13 +103,20 @@ func TestWhatCannotBeOpenedIsSaid(t *testing.T) {
 	require.ErrorIs(t, err, backends.ErrInvalid)
 }
 
-func TestToolsAreOfferedToASmallModelOnlyOnRequest(t *testing.T) {
-	for asked, tools := range map[modes.Mode]int{"": 0, modes.StaticControl: 0, modes.Both: 2} {
-		mem, err := einomem.Open(t.Context(), ":memory:", nil, &einomem.Options{Facts: mem0.Config{Small: true}, Agent: middleware.Config{Mode: asked}})
+// What is set stands. Of tools and of long notes the figures are in examples/bench.
+func TestASmallModelGetsNoToolsAndShortNotes(t *testing.T) {
+	for _, c := range []struct {
+		set         middleware.Config
+		tools, room int
+	}{{middleware.Config{}, 0, 400}, {middleware.Config{Mode: modes.StaticControl}, 0, 400}, {middleware.Config{Mode: modes.Both, NoteTokens: 700}, 2, 700}} {
+		mem, err := einomem.Open(t.Context(), ":memory:", nil, &einomem.Options{Facts: mem0.Config{Small: true}, Agent: c.set})
 		require.NoError(t, err)
 		offered, err := mem.Tools(t.Context())
 		require.NoError(t, err)
-		assert.Len(t, offered, tools, "mode %q", asked)
+		assert.Len(t, offered, c.tools, "mode %q", c.set.Mode)
+		note, err := mem.Preview(t.Context(), backends.Scope{UserID: "ann"}, "Where do I live?")
+		require.NoError(t, err)
+		assert.Equal(t, c.room, note.Room)
 		require.NoError(t, mem.Close(t.Context()))
 	}
 }

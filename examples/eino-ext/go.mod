@@ -4,7 +4,7 @@ go 1.25.0
 
 require (
 	github.com/cloudwego/eino v0.7.36
-	github.com/einomem/einomem v0.2.0
+	github.com/einomem/einomem v0.2.1
 	github.com/stretchr/testify v1.12.1
 )
 

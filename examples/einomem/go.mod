@@ -5,9 +5,9 @@ go 1.25.0
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/cloudwego/eino v0.7.36
-	github.com/einomem/einomem v0.2.0
-	github.com/einomem/einomem/backends/store/pgstore v0.2.0
-	github.com/einomem/einomem/toolkit/server v0.2.0
+	github.com/einomem/einomem v0.2.1
+	github.com/einomem/einomem/backends/store/pgstore v0.2.1
+	github.com/einomem/einomem/toolkit/server v0.2.1
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/prometheus/client_golang v1.24.1

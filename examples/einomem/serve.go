@@ -178,8 +178,8 @@ func (s *service) agent(p *parts) *middleware.Config {
 	c.Backend, c.OnError, c.OnNote, c.OnLearned = p.Backend, onError, s.onNote, s.onLearned
 	// Without a model learning takes milliseconds, and the user's next session knows it at once.
 	c.AwaitWrite = c.AwaitWrite || p.model == nil
-	if s.cfg.Facts.Small { // tools lead small models astray
-		c.Mode = cmp.Or(c.Mode, modes.StaticControl)
+	if s.cfg.Facts.Small { // tools and long notes lead small models astray
+		c.Mode, c.NoteTokens = cmp.Or(c.Mode, modes.StaticControl), cmp.Or(c.NoteTokens, 400)
 	}
 	looks.NoTools = looks.NoTools || c.Mode == modes.StaticControl
 	looks.Budget.Window = cmp.Or(looks.Budget.Window, 128_000)

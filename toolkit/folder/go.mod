@@ -4,8 +4,8 @@ go 1.25.0
 
 require (
 	github.com/cloudwego/eino v0.8.13
-	github.com/einomem/einomem v0.2.0
-	github.com/einomem/einomem/toolkit/server v0.2.0
+	github.com/einomem/einomem v0.2.1
+	github.com/einomem/einomem/toolkit/server v0.2.1
 	github.com/stretchr/testify v1.12.1
 	pgregory.net/rapid v1.3.0
 )

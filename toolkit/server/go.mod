@@ -4,7 +4,7 @@ go 1.25.0
 
 require (
 	github.com/cloudwego/eino v0.7.36
-	github.com/einomem/einomem v0.2.0
+	github.com/einomem/einomem v0.2.1
 	github.com/google/jsonschema-go v0.4.3
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/modelcontextprotocol/go-sdk v1.8.0

@@ -6,7 +6,7 @@ require (
 	github.com/cloudwego/eino v0.7.36
 	github.com/cloudwego/eino-ext/components/indexer/redis v0.0.0-20251205123657-03be615ccf93
 	github.com/cloudwego/eino-ext/components/retriever/redis v0.0.0-20250225083118-fd27d80f189c
-	github.com/einomem/einomem v0.2.0
+	github.com/einomem/einomem v0.2.1
 	github.com/redis/go-redis/v9 v9.22.0
 	github.com/stretchr/testify v1.12.1
 	pgregory.net/rapid v1.3.0

@@ -5,7 +5,7 @@ go 1.25.0
 require (
 	github.com/blevesearch/bleve/v2 v2.6.3
 	github.com/cloudwego/eino v0.7.36
-	github.com/einomem/einomem v0.2.0
+	github.com/einomem/einomem v0.2.1
 	github.com/philippgille/chromem-go v0.7.0
 	google.golang.org/adk v1.0.0
 	google.golang.org/genai v1.40.0

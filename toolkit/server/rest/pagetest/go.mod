@@ -6,8 +6,8 @@ require (
 	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327
 	github.com/chromedp/chromedp v0.14.2
 	github.com/cloudwego/eino v0.7.36
-	github.com/einomem/einomem v0.2.0
-	github.com/einomem/einomem/toolkit/server v0.2.0
+	github.com/einomem/einomem v0.2.1
+	github.com/einomem/einomem/toolkit/server v0.2.1
 	github.com/stretchr/testify v1.12.1
 )
 
