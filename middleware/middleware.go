@@ -174,8 +174,8 @@ func (m *MemoryMiddleware) forgetPlaces(ctx context.Context, r *backends.ForgetR
 	return failed
 }
 
-// ForgetPart erases a part of a user's words: a session, messages, or a time. It first writes the
-// turns that wait in this process to the log.
+// ForgetPart erases a part of a user's words: a session, messages, or a time. A nil part is all of
+// them, as with Forget. It first writes the turns that wait in this process to the log.
 func (m *MemoryMiddleware) ForgetPart(ctx context.Context, s Scope, part *backends.Part) (*backends.Receipt, error) {
 	f, ok := backends.As[backends.Forgetter](m.backend)
 	if !ok {

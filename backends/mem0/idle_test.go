@@ -63,6 +63,8 @@ const day = `
 * 我对海鲜过敏。 => 已记住。
 - 今晚吃什么好？ => 您喜欢吃辣吗？
 + 喜欢 => 那就麻婆豆腐。
+- 明天吃什麼好？ => 您吃素嗎？
++ 對 => 那就素什錦。
 - 一公里等于多少英里？ => 约 0.62 英里。
 + 以后都用中文回答我。 => 好的。
 - 哈哈 => 😄
@@ -119,7 +121,7 @@ func TestADayOfChatAsksAboutWhatIsStatedAlone(t *testing.T) {
 		asked += len(m.Calls()) - before
 	}
 	t.Logf("%d turns, of which %d were noted down: %d learning calls", turns, noted, asked)
-	require.Equal(t, []int{60, 17, 4}, []int{turns, asked, noted}, "60 calls would be one a turn")
+	require.Equal(t, []int{62, 18, 4}, []int{turns, asked, noted}, "62 calls would be one a turn")
 	list, err := b.List(t.Context(), &backends.ListRequest{Scope: ann, Kinds: []backends.Kind{backends.KindEpisode}, Limit: 500})
 	require.NoError(t, err)
 	require.Greater(t, len(list.Memories), 100, "what was said is kept without a call, too")

@@ -30,6 +30,7 @@ func TestEachFactorPutsFirstWhatItSays(t *testing.T) {
 		{"names", "pottery", "My pottery is in Lisbon with Tom", "My pottery is in town with them", nil},
 		{"time", "When did she sell pottery?", "We sold pottery last Friday", "We sold pottery with pleasure", nil},
 		{"time", "陶艺什么时候卖的", "陶艺昨天卖了", "陶艺终于卖了", nil},
+		{"time", "陶藝什麼時候賣的", "陶藝昨天賣了", "陶藝終於賣了", nil},
 		{"number", "How many pots did he sell?", "He sold three pots", "He sold nice pots", nil},
 		{"number", "卖了多少陶艺", "卖了三件陶艺", "卖了这件陶艺", nil},
 	} {

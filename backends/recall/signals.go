@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/einomem/einomem/backends"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // signal is a reason, beside its own words, for which a memory answers a query.
@@ -126,7 +127,7 @@ type ranking struct {
 	sessions   []float64 // what each is for the query, 0 to 1, by number
 	spreadFrom float64   // the score from which on a memory spreads a share to its neighbours
 	best       float64   // before sessionSignal
-	asked      string    // the query
+	asked      string    // the query, in simplified characters
 	mostRaised float64   // the most that factors raise a memory by
 
 	slots   []int32     // of the candidates
@@ -144,7 +145,7 @@ type cosines struct {
 
 // ranking lists the eligible memories that have a score, by their words or by a signal.
 func (r *Ranker) ranking(x *index, q *query, s *scratch, terms []weighedTerm) *ranking {
-	f := &ranking{weights: r.config.Weights, now: q.eligible.at, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers(), asked: q.text}
+	f := &ranking{weights: r.config.Weights, now: q.eligible.at, x: x, s: s, speaker: x.namedIn(q), long: x.talk.longAnswers(), asked: text.Simplified(q.text)}
 	f.signals = signals{own: active(f, r.signals.own), neighbours: active(f, r.signals.neighbours), factors: active(f, r.signals.factors), session: r.signals.session, dates: r.signals.dates, stating: r.signals.stating}
 	if f.long && f.session > 0 {
 		f.session = longSessionSignal

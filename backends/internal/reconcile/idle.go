@@ -12,6 +12,7 @@ import (
 
 	"github.com/einomem/einomem/backends"
 	"github.com/einomem/einomem/internal/speech"
+	"github.com/einomem/einomem/internal/text"
 )
 
 // Idle reports whether users said nothing for a model to learn from. They may greet, thank, ask or
@@ -49,7 +50,7 @@ func (c *Call) listen() {
 			asked = speech.ClassifyAnswer(lastLine(said)) == speech.Question || speech.EndsAsking(said)
 			continue
 		}
-		u.insists = len(u.media) > 0 || asked && replies.MatchString(said) || instruction.MatchString(u.Text) || speech.Corrects(said)
+		u.insists = len(u.media) > 0 || asked && replies.MatchString(text.Simplified(said)) || instruction.MatchString(text.Simplified(u.Text)) || speech.Corrects(said)
 		u.silent, asked = !u.insists && speech.Classify(said) != speech.Statement, false
 	}
 }
