@@ -176,14 +176,15 @@ func (v View) Lines(hits []backends.Hit, room int) (lines []string, shown []back
 	var parts [partExperience + 1][]*section
 	for i := range hits {
 		h, part, first := &hits[i], partOf(hits[i].Kind), true
-		b := bullet{h, v.Bullet(h, ids[i]), v.undated(h, ids[i], crowded)}
+		said, hour := v.said(h), ""
+		if crowded[v.spoken(h)] {
+			hour = h.Since().In(v.zone()).Format("15:04")
+		}
+		b := bullet{h, v.under(h, ids[i], v.spoken(h), said), v.under(h, ids[i], hour, said)}
 		if b.line == "" {
 			continue
 		}
-		to, size := &section{}, 1
-		if part == partSaid {
-			to.day = v.day(h.Since())
-		}
+		to, size := &section{day: v.spoken(h)}, 1
 		if len(parts[part]) == 0 {
 			size += text.Tokens(p.headings[part]) + 1
 		}
@@ -254,20 +255,15 @@ func (v View) ids(hits []backends.Hit) []string {
 // matching passage of a long text. It has the time when the hit was said or begins to hold,
 // its predecessor, or its end. It is "" for an empty text. See [text.Bullet].
 func (v View) Bullet(h *backends.Hit, id string) string {
-	head := v.speaker(h)
-	if at := h.Since(); h.Kind == backends.KindEpisode && !at.IsZero() {
-		head = strings.TrimSuffix(v.day(at)+v.phrases().comma+head, v.phrases().comma)
-	}
-	return v.under(h, id, head)
+	return v.under(h, id, v.spoken(h), v.said(h))
 }
 
-// undated returns the bullet of a hit below the date of its words.
-func (v View) undated(h *backends.Hit, id string, crowded map[string]bool) string {
-	head, at, comma := v.speaker(h), h.Since(), v.phrases().comma
-	if crowded[v.day(at)] {
-		head = strings.TrimSuffix(at.In(v.zone()).Format("15:04")+comma+head, comma)
+// spoken returns the day on which words were said, "" for another memory.
+func (v View) spoken(h *backends.Hit) string {
+	if h.Kind != backends.KindEpisode {
+		return ""
 	}
-	return v.under(h, id, head)
+	return v.day(h.Since())
 }
 
 // crowded returns the days on which hits show words of several times.
@@ -284,11 +280,11 @@ func (v View) crowded(hits []backends.Hit) map[string]bool {
 	return crowded
 }
 
-// under returns the bullet of a hit with a head.
-func (v View) under(h *backends.Hit, id, head string) string {
+// under returns the bullet of a hit with a time, or without one, and what it said.
+func (v View) under(h *backends.Hit, id, at, said string) string {
 	p := v.phrases()
-	said := v.said(h)
-	line := text.Bullet(id, head, said)
+	head := slices.DeleteFunc([]string{at, v.speaker(h)}, func(s string) bool { return s == "" })
+	line := text.Bullet(id, strings.Join(head, p.comma), said)
 	if line == "" {
 		return ""
 	}
