@@ -151,7 +151,8 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 	if err == nil && rt.strict {
 		err = rt.unknown(r.URL.Query(), c.body)
 	}
-	status, body := 0, any(nil)
+	var status int
+	var body any
 	switch {
 	case err != nil:
 		status, body = c.fail(err)
