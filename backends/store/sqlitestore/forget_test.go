@@ -108,7 +108,7 @@ func TestReclaimChangesNothingThatIsUsed(t *testing.T) {
 		var writes sync.WaitGroup
 		writes.Go(func() {
 			for i := range 40 {
-				_, err := other.Append(ctx, bob, "beside", one(fmt.Sprint(round, " ", i)))
+				_, err := other.Append(ctx, bob, fmt.Sprint("beside", i%9), one(fmt.Sprint(round, " ", i, strings.Repeat(" harmless", rand.IntN(40)))))
 				require.NoError(t, err)
 			}
 		})
