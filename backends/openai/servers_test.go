@@ -5,6 +5,7 @@ package openai_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -551,7 +552,7 @@ func TestFieldsThatAreRefusedAreLeftOut(t *testing.T) {
 		"stop":        "Unsupported parameter: 'stop' is not supported with this model.",
 		"temperature": "property 'temperature' is unsupported",
 	} {
-		s := &server{config: openai.Config{Model: "without " + field}, refuse: func(s *sent) (int, string) {
+		s := &server{config: openai.Config{Model: "without " + field + rand.Text()}, refuse: func(s *sent) (int, string) {
 			if s.has(field) {
 				return 400, said(words)
 			}
@@ -696,7 +697,7 @@ func TestMessagesOfARoleInARowAreJoined(t *testing.T) {
 
 // Many calls at the same time learn the same.
 func TestAdaptationsAreLearntAtTheSameTime(t *testing.T) {
-	s := &server{config: openai.Config{Model: "crowded", Temperature: &warm, MaxTokens: 5}, refuse: refusesSampling}
+	s := &server{config: openai.Config{Model: "crowded" + rand.Text(), Temperature: &warm, MaxTokens: 5}, refuse: refusesSampling}
 	var reports []string
 	chat, err := openai.NewChatModel(t.Context(), s.connect(t, &reports))
 	require.NoError(t, err)
