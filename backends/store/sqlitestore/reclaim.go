@@ -9,7 +9,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/einomem/einomem/backends"
@@ -18,7 +17,7 @@ import (
 // Reclaim implements [store.Reclaimer]. SQLite overwrites each cell that it deletes, and keeps
 // older copies of cells in the unused middle of pages that it split or merged. Reclaim overwrites
 // those copies, and empties the "-wal" file. It reads the file once beside the other calls, half of
-// the time at most, and writes few pages at a time. Then it reads the file again while writes wait,
+// the time at most, and writes in short transactions. Then it reads the file again while writes wait,
 // about 0.2 s for 150 MB, since a write may have moved a copy meanwhile. It returns at once if all
 // processes deleted nothing since the last one. The room of deleted rows is used again; [Store.Compact] makes the
 // file smaller. Disks and file systems may keep overwritten bytes: SQLite cannot reach those.
@@ -75,8 +74,7 @@ func (s *Store) dirty(ctx context.Context) (dirty bool, err error) {
 }
 
 const (
-	scanPages  = 1024 // are read in one transaction: while it lasts, the "-wal" file grows
-	scrubPages = 128  // are overwritten in one
+	scanPages = 1024 // are read in one transaction: while it lasts, the "-wal" file grows
 
 	scan = `WITH RECURSIVE some(number) AS (SELECT ?1 UNION ALL SELECT number+1 FROM some
 			WHERE number < min(?2, (SELECT page_count FROM pragma_page_count)))
@@ -85,7 +83,6 @@ const (
 
 // scrub overwrites the unused middles of pages, and empties the "-wal" file.
 func (s *Store) scrub(ctx context.Context) error {
-	var pages []int64
 	var moving int
 	err := s.read(ctx, func(c *conn) error {
 		_, err := c.row(`SELECT auto_vacuum FROM pragma_auto_vacuum`, nil, &moving)
@@ -94,32 +91,23 @@ func (s *Store) scrub(ctx context.Context) error {
 	if err == nil && moving != 0 {
 		return s.Compact(ctx)
 	}
-	for first, more := int64(1), true; err == nil && more; first += scanPages {
+	for first, read := int64(1), scanPages; err == nil && read == scanPages; first += scanPages {
 		began := backends.SystemClock()
-		err = s.read(ctx, func(c *conn) error {
-			some, read, err := c.soiled(ctx, first, first+scanPages-1)
-			pages, more = append(pages, some...), read == scanPages
+		var soiled []int64
+		err = s.read(ctx, func(c *conn) (err error) {
+			soiled, read, err = c.soiled(ctx, first, first+scanPages-1)
 			return err
 		})
+		if err == nil && len(soiled) > 0 {
+			err = s.erase(ctx, func(c *conn) error { return c.scrub(ctx, first, first+scanPages-1) })
+		}
 		time.Sleep(backends.SystemClock().Sub(began)) // half of a processor stays free for others
 	}
-	for some := range slices.Chunk(pages, scrubPages) {
-		if err == nil {
-			err = s.erase(ctx, func(c *conn) error { return c.scrub(some) })
-		}
+	if err == nil {
+		// SQLite gives a page another number where it joins or splits others (balance_nonroot),
+		// and a write may have done so since the scan. Now none can.
+		err = s.erase(ctx, func(c *conn) error { return c.scrub(ctx, 1, math.MaxInt64) })
 	}
-	if err != nil {
-		return err
-	}
-	// SQLite gives a page another number where it joins or splits others (balance_nonroot), and a
-	// write may have done so since the scan. Now none can.
-	err = s.erase(ctx, func(c *conn) error {
-		pages, _, err := c.soiled(ctx, 1, math.MaxInt64)
-		if err != nil {
-			return err
-		}
-		return c.scrub(pages)
-	})
 	if err != nil {
 		return err
 	}
@@ -142,19 +130,20 @@ func (c *conn) soiled(ctx context.Context, first, last int64) (pages []int64, re
 	return pages, read, err
 }
 
-// scrub overwrites the unused middles of some pages.
-func (c *conn) scrub(pages []int64) error {
+// scrub overwrites the unused middles of the pages first to last.
+func (c *conn) scrub(ctx context.Context, first, last int64) error {
+	pages, _, err := c.soiled(ctx, first, last)
 	for _, number := range pages {
 		var page []byte
-		if _, err := c.row(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, []any{number}, &page); err != nil {
-			return err
+		if err == nil {
+			_, err = c.row(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, []any{number}, &page)
 		}
-		clear(unused(number, page))
-		if err := c.exec(`UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?`, page, number); err != nil {
-			return err
+		if err == nil {
+			clear(unused(number, page))
+			err = c.exec(`UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?`, page, number)
 		}
 	}
-	return nil
+	return err
 }
 
 // unused returns the bytes of a page between the places of its cells and the cells, which are
