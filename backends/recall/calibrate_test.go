@@ -5,6 +5,7 @@ package recall
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -99,7 +100,7 @@ func TestTheScaleIsAskedForOnceWithTheFirstQuery(t *testing.T) {
 func TestAnEmbedderThatTakesFewTexts(t *testing.T) {
 	var sizes []int
 	s, e := newStore(100), hashed(64)
-	r := newRanker(t, s, withEmbedder("few", embedder(func(texts []string) ([][]float64, error) {
+	r := newRanker(t, s, withEmbedder("few"+rand.Text(), embedder(func(texts []string) ([][]float64, error) {
 		sizes = append(sizes, len(texts))
 		switch {
 		case len(texts) > 10:

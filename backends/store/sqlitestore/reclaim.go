@@ -17,10 +17,11 @@ import (
 // Reclaim implements [store.Reclaimer]. SQLite overwrites each cell that it deletes, and keeps
 // older copies of cells in the unused middle of pages that it split or merged. Reclaim overwrites
 // those copies, and empties the "-wal" file. It reads the file once beside the other calls, half of
-// the time at most, and writes in short transactions. Then it reads the file again while writes wait,
-// about 0.2 s for 150 MB, since a write may have moved a copy meanwhile. It returns at once if all
-// processes deleted nothing since the last one. The room of deleted rows is used again; [Store.Compact] makes the
-// file smaller. Disks and file systems may keep overwritten bytes: SQLite cannot reach those.
+// the time at most, and writes in short transactions. A write may have moved a copy meanwhile, so
+// that it reads the file again while writes wait: about 0.2 s for 150 MB. It returns at once if all
+// processes deleted nothing since the last one. The room of deleted rows is used again;
+// [Store.Compact] makes the file smaller. Disks and file systems may keep overwritten bytes: SQLite
+// cannot reach those.
 //
 // Reclaim waits up to [Config].BusyTimeout for a transaction of another process or call
 // that still reads the old state. Then the error is ErrUnavailable.
@@ -73,13 +74,12 @@ func (s *Store) dirty(ctx context.Context) (dirty bool, err error) {
 	return dirty, err
 }
 
-const (
-	scanPages = 1024 // are read in one transaction: while it lasts, the "-wal" file grows
+// scanPages are read in one transaction: while it lasts, the "-wal" file grows.
+const scanPages = 1024
 
-	scan = `WITH RECURSIVE some(number) AS (SELECT ?1 UNION ALL SELECT number+1 FROM some
-			WHERE number < min(?2, (SELECT page_count FROM pragma_page_count)))
-		SELECT pgno, data FROM some JOIN sqlite_dbpage ON pgno = number`
-)
+const scan = `WITH RECURSIVE some(number) AS (SELECT ?1 UNION ALL SELECT number+1 FROM some
+		WHERE number < min(?2, (SELECT page_count FROM pragma_page_count)))
+	SELECT pgno, data FROM some JOIN sqlite_dbpage ON pgno = number`
 
 // scrub overwrites the unused middles of pages, and empties the "-wal" file.
 func (s *Store) scrub(ctx context.Context) error {
