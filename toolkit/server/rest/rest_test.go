@@ -49,7 +49,7 @@ func TestWhatIsNotConfiguredIsNotThere(t *testing.T) {
 	for _, path := range []string{"/api/v1/people", "/api/v1/sessions", "/api/v1/notes"} {
 		status, out := s.call("", "GET", path+"?user_id=ann", nil)
 		require.Equal(t, http.StatusNotFound, status)
-		require.Equal(t, map[string]any{"code": "not_found", "error": "this server does not offer that"}, out)
+		require.Equal(t, map[string]any{"code": "not_found", "error": "this server does not offer GET " + path + ": /openapi.json lists what it does"}, out)
 	}
 }
 
