@@ -53,6 +53,23 @@ func TestWhatIsNotConfiguredIsNotThere(t *testing.T) {
 	}
 }
 
+func TestAnErasureWithAnUnknownArgumentErasesNothing(t *testing.T) {
+	s := newServer(t, nil, nil)
+	s.tell("ann", "Likes tea.")
+	for body, path := range map[string]string{
+		`{"scope":{"user_id":"ann"},"session":"s1"}`:                                        "forget",
+		`{"scope":{"user_id":"ann"},"prt":{"session":"s1"}}`:                                "forget",
+		`{"scope":{"user_id":"ann"},"part":{"session":"s1","form":"2026-01-01T00:00:00Z"}}`: "forget",
+		`{"scope":{"user_id":"ann","sesion_id":"s1"}}`:                                      "forget",
+		`{"scope":{"user_id":"ann"},"filter":{"kind":"fact"},"session":"s1"}`:               "delete",
+	} {
+		status, out := s.ask("", "POST", "/api/v1/"+path, body)
+		require.Equal(t, http.StatusBadRequest, status, "%s %s %v", path, body, out)
+		require.Contains(t, out["error"], "there is no argument")
+	}
+	require.Len(t, s.holds("ann"), 1)
+}
+
 func TestAPanicSaysNothingAndAHalfAnswerIsCut(t *testing.T) {
 	s := newServer(t, nil, nil)
 	add(s.Handler, own, "GET /panic", "", traits{}, func(*call, *struct{}) (any, error) { panic("at 10.0.0.7") })
