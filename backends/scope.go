@@ -114,7 +114,7 @@ func (s Scope) Speaker() (Partition, error) {
 // Owner returns the partition of the person that s names: the user's, else the agent's,
 // else the workspace.
 func (s Scope) Owner() (Partition, error) {
-	if s.UserID == "" && s.AgentID == "" {
+	if s.UserID == "" && s.AgentID == "" && s.Workspace != "" {
 		return s.Partition(PartitionWorkspace)
 	}
 	return s.Speaker()

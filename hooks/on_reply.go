@@ -121,7 +121,7 @@ func (h *Hooks) search(ctx context.Context, s backends.Scope, query string, t *t
 		c.Used(ctx, s, n.Hits)
 	}
 	if h.cfg.OnNote != nil {
-		h.cfg.OnNote(ctx, n)
+		h.guard(ctx, StageSearch, func() { h.cfg.OnNote(ctx, n) })
 	}
 	return h.message(n)
 }

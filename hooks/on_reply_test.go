@@ -275,6 +275,13 @@ func TestAPanickingCallbackIsContained(t *testing.T) {
 		s.Scope = backends.Scope{}
 	})
 	require.NotPanics(t, func() { m.prepare(testkit.Say("any news")) })
+
+	m = newMemory(t, func(s *setup) { s.OnNote = func(context.Context, hooks.Note) { panic("callback") } })
+	chat := testkit.New(testkit.Text("none"))
+	testkit.Drain(m.enter(doors["middleware"], chat, nil, false).Query(t.Context(), "any news"))
+	require.Equal(t, 1, testkit.Notes(chat.Calls()[0]))
+	require.Equal(t, []string{"user: any news", "assistant: none"}, m.logged(ann))
+	require.Equal(t, []string{hooks.StageSearch}, m.failures.Stages())
 }
 
 func TestMessageModifierShowsTheNoteAtEveryCall(t *testing.T) {

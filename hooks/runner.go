@@ -33,7 +33,8 @@ type Runner struct {
 // its iterator ends, and with Config.Window while the run goes on, too.
 //
 // An interrupted turn is kept under its checkpoint id and completed by Resume, in this process or
-// another. Resume needs the scope as Run did: an interrupt loses the context.
+// another. Resume needs the scope as Run did: an interrupt loses the context. A resumed run whose turn
+// is unknown in its scope, or forgotten, stays out of the log.
 //
 // A run that a tool of another run makes recalls and stays out of the log: a model asked for it.
 func (h *Hooks) WrapRunner(r *adk.Runner) *Runner { return &Runner{hooks: h, inner: r} }
@@ -270,18 +271,14 @@ func (r *run) begun(ctx context.Context) *working.Turn {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	t, err := h.log.TakeOpenTurn(within, scope, id())
-	switch {
-	case err != nil:
+	if err == nil && t == nil { // it was another's or is forgotten, and so is what is said of it now
+		err = fmt.Errorf("%w: resume wrapped runs in their own scope; what was forgotten meanwhile stays forgotten", backends.ErrNotFound)
+	}
+	if err != nil {
 		h.report(ctx, StageRecord, fmt.Errorf("take the open turn of checkpoint %q: %w", id(), err))
 		return nil
-	case t != nil:
-		return t
-	case scope.UserID == "":
-		// The run may have belonged to a user whom this call leaves unnamed.
-		h.report(ctx, StageScope, fmt.Errorf("resume: %w: no open turn for checkpoint %q, and no user: resume with the scope of the run", backends.ErrNoScope, id()))
-		return nil
 	}
-	return &working.Turn{Scope: scope, ID: h.cfg.IDs()}
+	return t
 }
 
 // suspend keeps the turn for a Resume.

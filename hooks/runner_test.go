@@ -496,8 +496,9 @@ func TestInterruptsWithoutACheckpointOrAnOpenTurn(t *testing.T) {
 	agent := testkit.Agent(t, "a", approvalModel(), nil, testkit.Approval(t))
 	testkit.Drain(testkit.Runner(agent, false, points).Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
 	testkit.Resume(t, t.Context(), m.WrapRunner(testkit.Runner(agent, false, points)), "cp")
-	require.Equal(t, approved[2:], m.logged(ann), "a resume without an open turn records what it sees")
-	m.fine()
+	require.Empty(t, m.logged(ann), "nobody knows whose words the run was about")
+	require.Equal(t, []string{hooks.StageRecord}, m.failures.Stages())
+	require.ErrorIs(t, m.failures.Err(), backends.ErrNotFound)
 
 	m, points = newMemory(t, nil), testkit.Checkpoints(t.TempDir())
 	r := m.enter(doors["runner"], approvalModel(), points, false, testkit.Approval(t))
@@ -535,8 +536,33 @@ func TestAResumeThatNamesNoUserRecordsNothingOfATurnItDoesNotKnow(t *testing.T) 
 	testkit.Resume(t, t.Context(), r, "cp")
 	require.Empty(t, testkit.Entries(t, m.db.Store, bot))
 	require.Equal(t, approved[:2], m.logged(ann))
-	require.Equal(t, []string{hooks.StageScope}, m.failures.Stages())
-	require.ErrorIs(t, m.failures.Err(), backends.ErrNoScope)
+	require.Equal(t, []string{hooks.StageRecord}, m.failures.Stages())
+	require.ErrorIs(t, m.failures.Err(), backends.ErrNotFound)
+}
+
+// What a resumed run says repeats the words that it was interrupted in.
+func TestAResumeOfAForgottenTurnOrOfAnotherUsersRecordsNothing(t *testing.T) {
+	bob := backends.Scope{UserID: "bob", SessionID: "s1"}
+	for name, by := range doors {
+		for _, forgets := range []bool{false, true} {
+			if !by.runner {
+				continue // the state has the words and their epoch
+			}
+			m, of := newMemory(t, nil), ann
+			r := m.enter(by, approvalModel(), testkit.Checkpoints(t.TempDir()), false, testkit.Approval(t))
+			testkit.Drain(r.Query(t.Context(), "any news", adk.WithCheckPointID("cp")))
+			if forgets {
+				p, err := ann.Speaker()
+				require.NoError(t, err)
+				_, err = m.db.Drop(t.Context(), p)
+				require.NoError(t, err)
+			} else {
+				of = bob
+			}
+			require.Equal(t, "assistant: done", testkit.Last(testkit.Resume(t, backends.WithScope(t.Context(), of), r, "cp")))
+			require.Empty(t, testkit.Entries(t, m.db.Store, of), "%s, forgets: %v", name, forgets)
+		}
+	}
 }
 
 // Eino panics where a checkpoint does not fit the agent.

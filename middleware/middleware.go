@@ -175,7 +175,8 @@ func (m *MemoryMiddleware) forgetPlaces(ctx context.Context, r *backends.ForgetR
 }
 
 // ForgetPart erases a part of a user's words: a session, messages, or a time. A nil part is all of
-// them, as with Forget. It first writes the turns that wait in this process to the log.
+// them, as with Forget. It first writes the turns that wait in this process to the log. A run under
+// way in an erased session writes its turn when it ends: end the runs of a session first.
 func (m *MemoryMiddleware) ForgetPart(ctx context.Context, s Scope, part *backends.Part) (*backends.Receipt, error) {
 	f, ok := backends.As[backends.Forgetter](m.backend)
 	if !ok {

@@ -68,12 +68,15 @@ func (a *analyzer) counted(read func(*reader) bag) (terms []queryTerm, length in
 	defer a.readers.Put(r)
 	found := read(r)
 	terms = make([]queryTerm, 0, len(found.terms)+len(r.beside))
+	known := make(map[int32]bool, cap(terms))
 	for _, t := range found.terms {
+		known[t.term] = true
 		terms = append(terms, queryTerm{text: r.vocabulary.terms[t.term], count: float64(t.count)})
 	}
 	for _, n := range r.beside {
-		if text := r.vocabulary.terms[n]; !slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == text }) {
-			terms = append(terms, queryTerm{text: text, count: besideWeight, beside: true})
+		if !known[n] {
+			known[n] = true
+			terms = append(terms, queryTerm{text: r.vocabulary.terms[n], count: besideWeight, beside: true})
 		}
 	}
 	return terms, int(found.length)

@@ -63,7 +63,7 @@ type (
 	}
 	amsIDs struct {
 		scopeQuery
-		IDs string `json:"-" query:"memory_ids" jsonschema:"may come more than once"`
+		IDs []string `json:"-" query:"memory_ids"`
 	}
 )
 
@@ -287,7 +287,7 @@ func (c *call) amsDelete(in *amsIDs) (object, error) {
 		return nil, err
 	}
 	deleted := 0
-	for _, id := range c.r.URL.Query()["memory_ids"] {
+	for _, id := range in.IDs {
 		id, err := c.amsID(id)
 		if err == nil {
 			err = c.deleteMemory(id)

@@ -6,6 +6,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -54,7 +55,7 @@ var statuses = []struct {
 func statusOf(err error) (status int, code, message string) {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return http.StatusRequestEntityTooLarge, "too_large", "the body is too large"
+		return http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body is too large: at most %d bytes", tooLarge.Limit)
 	}
 	message = text.TruncateBytes(err.Error(), 500)
 	var missing *missingError

@@ -206,6 +206,22 @@ func TestAnUnknownArgumentIsRefusedWithTheKnownOnes(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, out)
 }
 
+// What is read in part alone would erase more than the caller means, or others' memories than all that
+// the address names.
+func TestAnAddressThatSaysTooLittleOrTooMuchErasesNothing(t *testing.T) {
+	s := newServer(t, nil, nil)
+	s.tell("ann", "Likes tea.")
+	s.tell("bob", "Likes coffee.")
+	for _, query := range []string{"user_id=ann&user_id=bob", "user_id=ann&run_id=100%", "user_id=ann&run_id=a;b", "user_id=ann&run_id=", "user_id=ann&app_id=&run_id=r1"} {
+		for _, path := range []string{"/memories?", "/v1/memories/?"} {
+			status, out := s.ask("", "DELETE", path+query, "")
+			require.Equal(t, http.StatusBadRequest, status, "%s%s %v", path, query, out)
+		}
+	}
+	require.Len(t, s.holds("ann"), 1)
+	require.Len(t, s.holds("bob"), 1)
+}
+
 func TestAListIsNarrowedAndPaged(t *testing.T) {
 	now := backends.SystemClock()
 	s := newServer(t, nil, func(c *Config) {

@@ -108,16 +108,24 @@ func paramsOf(pattern string, t reflect.Type) (out []param) {
 	return out
 }
 
-// bind fills in the parameters of a request that the address has.
+// bind fills in the parameters of a request that the address has. It refuses what it would read in
+// part alone: a deletion would be of more, or of others, than the caller means.
 func bind(in reflect.Value, params []param, r *http.Request) error {
-	query := r.URL.Query()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return fmt.Errorf("%w: the address: %w", backends.ErrInvalid, err)
+	}
 	for _, p := range params {
 		text := query.Get(p.name)
 		if p.in == "path" {
 			text = r.PathValue(p.name)
 		}
 		field := in.FieldByIndex(p.field.Index)
-		switch {
+		switch given := query[p.name]; {
+		case field.Kind() == reflect.Slice:
+			field.Set(reflect.ValueOf(given))
+		case len(given) > 1:
+			return fmt.Errorf("%w: parameter %s is there %d times: give it once", backends.ErrInvalid, p.name, len(given))
 		case text == "":
 		case field.Kind() == reflect.String:
 			field.SetString(text)
@@ -128,7 +136,8 @@ func bind(in reflect.Value, params []param, r *http.Request) error {
 	return nil
 }
 
-// unknown returns an error that lists the arguments of an endpoint, if a request has another one.
+// unknown returns an error that lists the arguments of an endpoint, if a request has another one. An
+// empty one of a deletion is an error, too: a caller whose variable is empty would delete more.
 func (r *route) unknown(query url.Values, body []byte) error {
 	known, sent := &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{}}, object{}
 	for _, p := range r.params {
@@ -138,8 +147,10 @@ func (r *route) unknown(query url.Values, body []byte) error {
 		maps.Copy(known.Properties, r.body.Schema().Properties)
 		_ = json.Unmarshal(body, &sent) // read has checked it
 	}
-	for name := range query {
-		sent["?"+name] = true
+	for name, given := range query {
+		if sent["?"+name] = true; r.method == http.MethodDelete && slices.Contains(given, "") {
+			return fmt.Errorf("%w: argument ?%s is empty: give it a value, or leave it out to delete whatever it is", backends.ErrInvalid, name)
+		}
 	}
 	return unknownIn(known, sent)
 }

@@ -95,8 +95,8 @@ func New(cfg *Config) (*Handler, error) {
 	h.mem0Routes()
 	h.amsRoutes()
 	h.pageRoutes()
-	h.mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusNotFound, errorBody{Code: "not_found", Error: "this server does not offer that"})
+	h.mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
+		write(w, http.StatusNotFound, errorBody{Code: "not_found", Error: "this server does not offer " + r.Method + " " + r.URL.Path + ": /openapi.json lists what it does"})
 	})
 	c.Memory, c.Store = nil, nil
 	return h, h.document()

@@ -49,8 +49,25 @@ func TestWhatIsNotConfiguredIsNotThere(t *testing.T) {
 	for _, path := range []string{"/api/v1/people", "/api/v1/sessions", "/api/v1/notes"} {
 		status, out := s.call("", "GET", path+"?user_id=ann", nil)
 		require.Equal(t, http.StatusNotFound, status)
-		require.Equal(t, map[string]any{"code": "not_found", "error": "this server does not offer that"}, out)
+		require.Equal(t, map[string]any{"code": "not_found", "error": "this server does not offer GET " + path + ": /openapi.json lists what it does"}, out)
 	}
+}
+
+func TestAnErasureWithAnUnknownArgumentErasesNothing(t *testing.T) {
+	s := newServer(t, nil, nil)
+	s.tell("ann", "Likes tea.")
+	for body, path := range map[string]string{
+		`{"scope":{"user_id":"ann"},"session":"s1"}`:                                        "forget",
+		`{"scope":{"user_id":"ann"},"prt":{"session":"s1"}}`:                                "forget",
+		`{"scope":{"user_id":"ann"},"part":{"session":"s1","form":"2026-01-01T00:00:00Z"}}`: "forget",
+		`{"scope":{"user_id":"ann","sesion_id":"s1"}}`:                                      "forget",
+		`{"scope":{"user_id":"ann"},"filter":{"kind":"fact"},"session":"s1"}`:               "delete",
+	} {
+		status, out := s.ask("", "POST", "/api/v1/"+path, body)
+		require.Equal(t, http.StatusBadRequest, status, "%s %s %v", path, body, out)
+		require.Contains(t, out["error"], "there is no argument")
+	}
+	require.Len(t, s.holds("ann"), 1)
 }
 
 func TestAPanicSaysNothingAndAHalfAnswerIsCut(t *testing.T) {

@@ -150,6 +150,8 @@ func (h *Handler) handle(rt *route, w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil && rt.strict {
 		err = rt.unknown(r.URL.Query(), c.body)
+	} else if err == nil && rt.mode&(access.Write|access.Whole) == access.Write|access.Whole {
+		err = rt.unknown(nil, c.body) // a misspelt limit would erase more
 	}
 	var status int
 	var body any
