@@ -90,14 +90,15 @@ func weekdayOf(t time.Time) int { return (int(t.Weekday()) + 6) % 7 }
 var wordsForTimes = map[string]int{
 	"day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0,
 	"this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "day after tomorrow": 2,
-	"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1, "ago": -1,
-	"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6,
-	"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12,
+	"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "coming": 1, "ago": -1, "before last": -2, "after next": 2,
+	"last year": -1, "this year": 0, "next year": 1, "last week": -1, "this week": 0, "next week": 1,
+	"mon": 0, "tue": 1, "wed": 2, "thu": 3, "fri": 4, "sat": 5, "sun": 6,
+	"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "end": 1, "底": 1,
 	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
 
 	"大前天": -3, "前天": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1, "今天": 0, "今日": 0, "今晚": 0, "今早": 0,
 	"明天": 1, "明日": 1, "明晚": 1, "明早": 1, "后天": 2, "大后天": 3,
-	"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2,
+	"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2, "大后年": 3,
 	"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2, "前": -1, "后": 1,
 	"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6, "末": 5,
 	"春": 3, "夏": 6, "秋": 9, "冬": 12,
@@ -112,13 +113,12 @@ var units = map[string]unit{
 // content.
 func readTime(today time.Time, g map[string]string) (span, bool) {
 	n, side, u := number(g["n"]), wordsForTimes[g["side"]], units[g["unit"]]
+	weekday := wordsForTimes[g["weekday"][:min(3, len(g["weekday"]))]] // three letters, or one character
 	switch {
-	case g["not"] != "" || g["times"] != "": // a word that makes it something else
+	case g["not"] != "": // a word that makes it something else
 		return span{}, false
 	case g["named"] != "":
 		return day.around(today, wordsForTimes[g["named"]]), true
-	}
-	switch {
 	case g["ago"] != "":
 		return u.around(today, n*wordsForTimes[g["ago"]]), n > 0 || g["n"] == "0"
 	case g["ahead"] != "":
@@ -127,12 +127,28 @@ func readTime(today time.Time, g map[string]string) (span, bool) {
 		return s, n > 0
 	case n > 0 && g["unit"] != "":
 		return u.past(today, n), true
+	case g["edge"] != "": // ten days of a month, or two months of a year
+		u = cmp.Or(u, year)
+		s, months, days := u.around(today, side), 2*int(u-month), 10*int(year-u)
+		if wordsForTimes[g["edge"]] > 0 {
+			return span{from: s.until.AddDate(0, -months, -days), until: s.until}, true
+		}
+		return span{from: s.from, until: s.from.AddDate(0, months, days)}, true
 	case g["unit"] != "" && g["side"] != "":
 		return u.around(today, side), true
 	case g["weekof"] != "":
-		return day.around(week.around(today, wordsForTimes[g["weekof"]]).from, wordsForTimes[g["weekday"]]), true
+		return day.around(week.around(today, wordsForTimes[g["weekof"]]).from, weekday), true
+	case g["weekday"] != "" && g["day"] != "": // "Friday the 13th" is the nearest one
+		for _, months := range []int{0, 1, -1, 2, -2} {
+			if s, ok := readDate(today, g, months); ok && weekdayOf(s.from) == weekday {
+				return s, true
+			}
+		}
+		return span{}, false
+	case g["weekday"] != "" && n > 0:
+		return day.around(weekdayNear(today, weekday, "", 1).from, 7*n), true
 	case g["weekday"] != "":
-		s := weekdayNear(today, wordsForTimes[g["weekday"]], g["side"], side)
+		s := weekdayNear(today, weekday, g["side"], side)
 		if g["weekday"] == "末" {
 			s.until = s.until.AddDate(0, 0, 1)
 		}
@@ -147,8 +163,8 @@ func readDate(today time.Time, g map[string]string, side int) (span, bool) {
 	switch {
 	case g["yearword"] != "":
 		y = today.Year() + wordsForTimes[g["yearword"]]
-	case len(g["year"]) == 2:
-		y += 2000
+	case len(g["year"]) == 2: // 98年 is past, 28年 at most twenty years ahead
+		y = today.Year() + 20 - (today.Year()+20-y)%100
 	}
 	m := cmp.Or(number(g["month"]), wordsForTimes[g["month"][:min(3, len(g["month"]))]])
 	switch {
@@ -223,7 +239,7 @@ const chineseNumerals = "零〇一二两三四五六七八九十"
 
 var (
 	englishNumbers = map[string]int{
-		"a": 1, "an": 1, "one": 1, "two": 2, "a couple of": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+		"a": 1, "an": 1, "one": 1, "two": 2, "a couple": 2, "a couple of": 2, "week": 1, "a fortnight": 14, "three": 3, "four": 4, "five": 5, "six": 6,
 		"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 	}
 	chineseDigits = strings.NewReplacer("零", "0", "〇", "0", "一", "1", "二", "2", "两", "2", "三", "3", "四", "4", "五", "5", "六", "6", "七", "7", "八", "8", "九", "9")
@@ -237,13 +253,7 @@ func number(s string) int {
 	}
 	s = chineseDigits.Replace(s)
 	if tens, ones, ok := strings.Cut(s, "十"); ok {
-		if tens == "" {
-			tens = "1"
-		}
-		if ones == "" {
-			ones = "0"
-		}
-		s = tens + ones
+		s = cmp.Or(tens, "1") + cmp.Or(ones, "0")
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {

@@ -98,13 +98,16 @@ func scan(s string, today time.Time) (all []found) {
 					start = at[2*i]
 				}
 			}
-			if in, ok := readTime(today, g); ok && apart(s, start, at[1]) {
+			if in, ok := readTime(today, g); ok && apart(s, start, at[1]) && (g["ago"] == "" || !more.MatchString(s[max(0, start-12):start])) {
 				all = append(all, found{start, at[1], in, howNamed(g)})
 			}
 		}
 	}
 	return all
 }
+
+// more stands before a part of a number or a bound: "two and a half years ago", "over two years ago".
+var more = regexp.MustCompile(`(?i)\b(?:and|or|to|over|than|half|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|(?:day|week|month|year)s?,?)[ -]$`)
 
 // Dates says which days the words for times in a text mean, such as "tomorrow = 2026-11-28",
 // counted from when it was said. It has only days that the calendar decides, at most eight.
@@ -120,7 +123,7 @@ func Dates(text string, said time.Time) []string {
 
 // hints are words of times in a text without digits.
 var hints = strings.Fields(`day week month year night morning noon evening tomorrow jan feb mar apr may jun jul aug sep
-	oct nov dec spring summer autumn fall winter 年 月 周 星期 礼拜 日 天 昨 今 明 春 夏 秋 冬`)
+	oct nov dec spring summer autumn fall winter mon tue wed thu fri 年 月 周 星期 礼拜 日 天 昨 今 明 春 夏 秋 冬`)
 
 // mayNameTimes is a first look, at a hundredth of the cost of the forms.
 func mayNameTimes(s string) bool {
@@ -130,13 +133,10 @@ func mayNameTimes(s string) bool {
 
 // beginsNumber reports whether s has a number outside a word, unlike w12.
 func beginsNumber(s string) bool {
-	within := false
-	for i := range len(s) {
-		c := s[i]
-		if '0' <= c && c <= '9' && !within {
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9') }) {
+		if word[0] <= '9' {
 			return true
 		}
-		within = 'a' <= c && c <= 'z' || within && '0' <= c && c <= '9'
 	}
 	return false
 }
@@ -145,7 +145,7 @@ func beginsNumber(s string) bool {
 func apart(s string, start, end int) bool {
 	first, _ := utf8.DecodeRuneInString(s[start:])
 	before, _ := utf8.DecodeLastRuneInString(s[:start])
-	if isNumeral(first) && (isNumeral(before) || strings.ContainsRune(".-/:$#_第", before)) {
+	if isNumeral(first) && (isNumeral(before) && unicode.IsDigit(first) == unicode.IsDigit(before) || strings.ContainsRune(".-/:$#_~第百千几数", before)) {
 		return false
 	}
 	rest := s[end:]
@@ -238,53 +238,59 @@ func (s *span) turn(word string, tonight time.Time) {
 // dates. The groups of a form give its meaning: see readTime.
 var (
 	englishTimes = forms(`(?i)\b`, []string{
-		"{year}", `(?P<year>(?:1[5-9]|2[01])\d\d)`,
+		"{yyyy}", `(?:(?P<year>(?:1[5-9]|2[01])\d\d)|'(?P<year>\d\d))`,
+		"{year}", `(?:{yyyy}|(?P<yearword>(?:last|this|next) year))`,
 		"{month}", `(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`,
 		"{day}", `(?P<day>\d{1,2})(?:st|nd|rd|th)?`,
-		"{n}", `(?P<n>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a couple of)`,
-		"{unit}", `(?P<unit>day|week|month|year)s?`,
+		"{n}", `(?P<n>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a couple(?: of)?)`,
+		"{unit}", `(?P<unit>day|week|weekend|month|year)s?`,
+		"{many}", `(?:{n} {unit}|(?P<n>a fortnight))`,
 		"{side}", `(?P<side>last|past|previous|this|current|next|coming)`,
 		"{season}", `(?P<season>spring|summer|autumn|fall|winter)`,
+		"{weekday}", `(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)`,
+		"{weekof}", `(?P<weekof>(?:last|this|next) week)`,
+		// "Sunday evenings" are many days, "Sunday 5/3" is of another week, and "Sunday, 5 March" a date.
+		"{other}", `(?P<not>(?: morning| afternoon| evening| night)?,? (?:(?:mornings|afternoons|evenings|nights|lunches|dinners|lessons|classes|meetings|shifts|of|in {month}|after next|before last)\b|(?:the )?(?:\d+(?:st|nd|rd|th|[./]\d)|\d{4}-\d|\d+ {month}|{month}\.? \d)))?`,
 	},
-		`{year}(?:[-/.](?P<month>\d{1,2})(?:[-/.](?P<day>\d{1,2}))?)?(?:T[\d:.]+Z?)?(?:(?:/|\.\.| to )(?P<lastyear>\d{4})-(?P<lastmonth>\d\d)(?:-(?P<lastday>\d\d))?)?\b`,
-		`(?P<named>day before yesterday|day after tomorrow|yesterday|today|tonight|tomorrow|last night|this morning|this afternoon|this evening)\b`,
-		`{n} {unit} (?P<ago>ago)\b`,
-		`(?P<ahead>in) {n} {unit}\b`,
-		`{n} {unit} (?P<ahead>from now|from today)\b`,
+		`{yyyy}(?:[-/.](?P<month>\d{1,2})(?:[-/.](?P<day>\d{1,2}))?)?(?:T[\d:.]+Z?)?(?:(?:/|\.\.| to )(?P<lastyear>\d{4})-(?P<lastmonth>\d\d)(?:-(?P<lastday>\d\d))?)?\b`,
+		`(?:(?P<named>day before yesterday|day after tomorrow|yesterday|today|tonight|tomorrow|last night|this morning|this afternoon|this evening)|(?P<not>(?:song|film|movie|book|album|called|named|titled) "?(?-i:Yesterday|Today|Tonight|Tomorrow)))\b`,
+		`{many} (?:(?P<ago>ago)|(?P<ahead>from now|from today))\b`,
+		`(?P<ahead>in) {many}\b(?P<not>,? (?:and )?(?:{n} {unit}|a half)\b)?`,
 		`(?:last|past|previous|recent) {n} {unit}\b`,
-		`{side} (?P<unit>week|weekend|month|year)\b`,
-		// "Sunday evenings" are many days.
-		`(?:{side} )?(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b(?P<not> (?:mornings|afternoons|evenings|nights|lunches|dinners|lessons|classes|meetings|shifts)\b)?`,
+		`(?:{side} (?P<unit>week|weekend|month|year)\b(?P<not> of\b)?|{unit} (?P<side>after next|before last)\b)`,
+		`(?:(?P<edge>start|beginning|end) of {side}|by the (?P<edge>end) of the) (?P<unit>month|year)\b`,
+		`(?:(?P<not>monday (?:to|through) friday\b)|(?:(?P<not>(?:first|second|third|fourth|\d(?:st|nd|rd|th)|following|same|other|another|one|that) )|{side} |{weekof},? (?:on )?|{n} weeks? from )?{weekday}(?: (?:of )?{weekof}\b| (?P<n>week)\b(?P<not> \d)?|,? (?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?P<not> (?:of )?{month})?|\b{other}))`,
+		`(?:{side}|on|by|until|till|since) (?P<core>(?P<weekday>mon|tues?|wed|thu(?:rs?)?|fri)\b{other})`,
 		`{month}\.? {day}(?:,? {year})?\b`,
 		`{day} (?:of )?{month}\b\.?(?:,? {year})?`,
-		`{month}\.?,? (?:of )?{year}\b`,
+		`{month}\.?,? (?:of )?{yyyy}\b`,
 		// A month or a season alone is too often another word: the word before it decides.
-		`(?:{side}|in|during|since|until|till|before|after|by|early|mid|late)[ -](?:early |mid |late )?(?P<core>{month}\b(?P<not> be\b)?)`,
-		`(?:{side}|in|during|since) (?:the )?(?P<core>{season}\b)`,
-		`{season}(?: of)? {year}\b`,
+		`(?:{side}|in|during|since|until|till|before|after|by|early|mid|late)[ -](?:early |mid |late )?(?P<core>{month}\b(?:,? (?:of )?{year}\b)?(?P<not> be\b)?)`,
+		`(?:{side}|in|during|since) (?:the )?(?P<core>{season}\b(?: {year}\b)?)`,
+		`(?:{season} {yyyy}|{season} of {year}|{year},? in (?:the )?(?:{month}|{season}))\b`,
 	)
 	chineseTimes = forms(``, []string{
-		"{n}", `(?P<n>[0-9]{1,3}|[一二两三四五六七八九十]{1,3})`,
+		"{n}", `(?P<n>[0-9]{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])`,
 		"{unit}", `(?P<unit>天|周|星期|礼拜|个星期|个礼拜|个月|年)`,
 		"{side}", `(?P<side>上上|上|这|本|下下|下)(?:个|一)?`,
-		"{month}", `(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月`,
-		"{day}", `(?:份|(?P<day>[0-3]?[0-9]|[一二三四五六七八九十]{1,3})[日号])?`,
+		"{month}", `(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]) ?月`,
+		"{day}", `(?:份| ?(?P<day>[0-3]?[0-9]|[一二三四五六七八九十]{1,3}) ?[日号](?:[ ,(]*(?:周|星期|礼拜)[一二三四五六日天]\)?)?|(?P<not>初[一二三四五六七八九十]|廿|二?十[一二三四五六七八九]|[二三]十))?`,
 		"{season}", `(?P<season>[春夏秋冬])[天季]`,
 		"{weekday}", `(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])`,
 		"{part}", `(?:的?(?:{month}{day}|{season}))?`,
 	},
-		`(?P<named>大前天|前天|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|明天|明日|明晚|明早|大后天|后天)`,
-		`(?P<yearword>大前年|前年|去年|今年|明年|后年){part}`,
-		`(?P<year>(?:1[5-9]|2[01])[0-9]{2}|[一二][零〇一二三四五六七八九]{3})年{part}`,
+		`(?P<named>大前天|前天|昨天|昨日|昨晚|昨夜|今天|今日|今晚|今早|明天|明日|明晚|明早|大后天|后天)(?P<not>》)?`,
+		`(?P<yearword>大前年|前年|去年|今年|明年|大后年|后年){part}`,
+		`(?P<year>(?:1[5-9]|2[01])[0-9]{2}|[一二][零〇一二三四五六七八九]{3}) ?年 ?{part}`,
 		`(?P<year>[0-9]{2})年{month}{day}`,
-		`(?P<weekof>上上|上|这|本|下下|下)(?:个|一)?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])`,
+		`(?P<weekof>上上|上|这|本|下下|下)(?:个|一)?(?:周|星期|礼拜)(?:的?(?:周|星期|礼拜))?(?P<weekday>[一二三四五六日天])`,
+		`(?:{side}(?P<unit>月)|(?P<side>大?前年|去年|今年|明年|大?后年)年?)(?P<edge>[初底])`,
 		`{side}(?P<unit>周末|周|星期|礼拜)`,
 		`{side}(?:月(?:份|(?P<day>[0-3]?[0-9]|[一二三四五六七八九十]{1,3})[日号])|(?P<unit>月))`,
-		`(?P<not>每|各|个|[一二两三四五六七八九十几半0-9])?{weekday}(?P<times>次)?`, // 每周一 is no day
-		`{month}{day}`,
-		`{season}`,
-		`{n}{unit}(?:之|以)?(?P<ago>前|后)`,
+		`(?P<not>周一[到至]周五|星期一[到至]星期五)|(?P<not>每|各|个|[一二两三四五六七八九十几半0-9])?{weekday}(?P<not>次|[ ,]*(?:{month}|[0-9]{4}年))?`, // 每周一 is no day
+		// A month of the moon, or of another year.
+		`(?P<not>[农阴旧]历|前的?|那年的?)?(?:{month}{day}|{season})`,
+		`(?:{n}{unit}(?:之|以)?(?P<ago>前|后)|(?P<ahead>再过){n}{unit})`,
 		`(?:最近|过去|近)的?这?{n}{unit}`,
-		`(?P<ahead>再过){n}{unit}`,
 	)
 )

@@ -32,7 +32,7 @@ func Resolve(s string, said time.Time) (out []Mention) {
 	if !mayNameTimes(plain) {
 		return nil
 	}
-	today := date(said.Date())
+	today, last := date(said.Date()), found{}
 	for _, f := range longest(scan(plain, today)) {
 		m := Mention{Relative: f.named != exact}
 		days := f.until.Sub(f.from).Hours() / 24
@@ -40,6 +40,16 @@ func Resolve(s string, said time.Time) (out []Mention) {
 		if now || !f.mean(&m, plain, today) {
 			continue
 		}
+		years, later := 0, 0
+		switch {
+		case last.end == 0 || !joins.MatchString(plain[last.end:f.start]):
+		case f.named == weekday && f.from.Before(last.from): // Tuesday to Friday
+			later = 7
+		case f.named == yearless && last.named != yearless: // May 2021 to July
+			years = (12*last.from.Year()+int(last.from.Month())-int(f.from.Month())+11)/12 - f.from.Year()
+		}
+		f.from, f.until = f.from.AddDate(years, 0, later), f.until.AddDate(years, 0, later)
+		last = f
 		m.Start, m.End = offsets[f.start], offsets[f.end]
 		m.Relative = m.Relative && (f.named != yearless || f.from.Year() != today.Year())
 		m.First, m.Last = midnight(f.from, said.Location()), midnight(f.until.AddDate(0, 0, -1), said.Location())
@@ -141,7 +151,7 @@ const (
 )
 
 var (
-	until       = regexp.MustCompile(`(?i)(?:\b(?:until|till|through|up to)\s+(?:the\s+)?(?:end of\s+)?|(?:直到|到|至|截止)\s*)$`)
+	until       = regexp.MustCompile(`(?i)(?:\b(?:until|till|through|up to)\s+(?:the\s+)?(?:end of\s+)?(?:\w+day,?\s+)?|(?:直到|到|至|截止)\s*)$`)
 	untilBehind = regexp.MustCompile(`^(?:为止|之前|以前)`)
 
 	habit = regexp.MustCompile(`(?i)\b(?:every|each|always|usually|often|normally|sometimes|never|weekly|birthday|anniversary|born)\b|每|总是|经常|一般|通常|生日|纪念日|诞辰`)

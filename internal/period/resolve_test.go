@@ -77,7 +77,7 @@ func TestWhatASpeakerMeans(t *testing.T) {
 		"I haven't smoked since last Sunday":                   "last Sunday=11-22",
 		"Flight's on Saturday morning, don't let me oversleep": "Saturday=11-28",
 		"Had a terrible headache on Tuesday":                   "Tuesday=11-24",
-		"My lease is up at the end of next month":              "next month=12-01..12-31",
+		"My lease is up at the end of next month":              "end of next month=12-22..12-31",
 		"The kids go back to school in two weeks.":             "in two weeks=12-10",
 		"finished the whole series in a week lol":              "",
 		"I gave up sugar a couple of weeks ago":                "a couple of weeks ago=11-12",
@@ -106,6 +106,78 @@ func TestWhatASpeakerMeans(t *testing.T) {
 		"On the Friday I met Bob":                              "",
 		"See you on Friday evening":                            "Friday=11-27",
 		"前天买的手机今天就坏了":                                          "前天=11-24",
+	} {
+		assert.Equal(t, want, read(s, thursday), s)
+	}
+}
+
+// Of these 59, 49 were read otherwise before the tests of other parsers were tried.
+func TestWhatTheParsersOfOthersKnow(t *testing.T) {
+	for s, want := range map[string]string{
+		// wrong: a weekday beside its date, in another week, or one of several
+		"The audit is on Tuesday, 12 January":       "12 January=2027-01-12",
+		"I'm abroad until Friday, 18 December":      "18 December=12-18",
+		"Rent is due Monday morning, January 4th":   "January 4th=2027-01-04",
+		"The gig is on Saturday 19/12":              "",
+		"Let's talk on Thursday next week":          "Thursday next week=12-03",
+		"Next week, on Monday, the plumber comes":   "Next week, on Monday=11-30",
+		"I saw the dentist on Tuesday last week":    "Tuesday last week=11-17",
+		"The club meets on the first Monday of May": "",
+		"The last Friday of June was hot":           "",
+		"The Friday after next is free":             "",
+		"That Sunday changed my life":               "",
+		"I work Monday to Friday":                   "",
+		"We'll be away from Saturday to Thursday":   "Saturday=11-28",
+		"We'll be away from Saturday to Wednesday":  "Saturday=11-28 Wednesday=12-02",
+		"周一到周五上班":                                   "",
+		"周五12月18日去体检":                               "12月18日=12-18",
+		"12月18日（周五）去体检":                             "12月18日（周五）=12-18",
+		"十二月的第一个周三开会":                               "十二月=12-01..12-31",
+		"上周的周二我请假了":                                 "上周的周二=11-17",
+		// wrong: another year
+		"I quit in March last year":                "March last year=2025-03-01..03-31",
+		"Last year in July I broke my leg":         "Last year in July=2025-07-01..07-31",
+		"We married in June '98.":                  "June '98=1998-06-01..06-30",
+		"I was in Peru from 3 May 2021 to 5 July.": "3 May 2021=2021-05-03 5 July.=2021-07-05",
+		"In my last year of school I got glasses":  "",
+		"去年十月到二月我在南方":                              "去年十月=2025-10-01..10-31 二月=02-01..02-28",
+		"我98年3月生的":                                 "98年3月=1998-03-01..03-31",
+		"四年前的夏天我们认识了":                              "四年前=2022-01-01..12-31",
+		"农历八月初三摆酒":                                 "",
+		"三月十五上坟":                                   "",
+		"2024 年 5 月 6 日搬的家":                        "2024 年 5 月 6 日=2024-05-06",
+		"We may next year buy a house":             "next year=2027-01-01..12-31",
+		"Prices fall this year":                    "",
+		// wrong: a part of a number, or a bound
+		"I moved here twenty-five years ago":    "",
+		"They sold it two and a half years ago": "",
+		"It broke a year and two months ago":    "",
+		"It broke three or four weeks ago":      "",
+		"That was over ten years ago":           "",
+		"We had a birthday party two weeks ago": "two weeks ago=11-12",
+		"The loan ends in a year and a half":    "",
+		"三四天前寄的":                                "",
+		"两三年前去过一次":                              "",
+		"几十年前这里是海":                              "",
+		"一百二十天后到期":                              "",
+		"大后年毕业":                                 "大后年=2029-01-01..12-31",
+		// wrong: a name
+		"I love the song Yesterday":  "",
+		"My mother called yesterday": "yesterday=11-25",
+		"昨晚看了《后天》":                   "昨晚=11-25",
+		// missed
+		"I got back a fortnight ago":             "a fortnight ago=11-12",
+		"The lease starts on Monday week":        "Monday week=12-07",
+		"The trial is two weeks from Friday":     "two weeks from Friday=12-11",
+		"I'm off the week after next":            "week after next=12-07..12-13",
+		"We were in Rome two weekends ago":       "two weekends ago=11-14..11-15",
+		"She left a couple weeks ago":            "a couple weeks ago=11-12",
+		"I have my exam on Friday the 11th.":     "Friday the 11th=12-11",
+		"I hurt my back last Tues":               "Tues=11-24",
+		"The sun is hot on sat nav screens":      "",
+		"I'll finish it by the end of the month": "by the end of the month=11-21..11-30",
+		"明年年底退休":                                 "明年年底=2027-11-01..12-31",
+		"上个月底交了房租":                               "上个月底=10-22..10-31",
 	} {
 		assert.Equal(t, want, read(s, thursday), s)
 	}
