@@ -158,13 +158,14 @@ func keysOf(m *backends.Memory) []string {
 // query, and would push the answer out of a note.
 func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit {
 	all := hits
-	hits = slices.Clone(hits[:min(len(hits), foremost)])
+	hits = hits[:min(len(hits), foremost)]
 	words := b.keep.Ranker().Words()
 	asked := words.Of(query)
 	seen := make([]glance, len(hits))
 	for i := range hits {
 		h := &hits[i]
-		seen[i] = glance{words.Asked(asked, h.Origin.Speaker+" "+h.Text), speech.Subject(h.Text), speech.About(h.Text, query), speaks(h, query)}
+		subject := speech.Subject(h.Text)
+		seen[i] = glance{words.Asked(asked, h.Origin.Speaker+" "+h.Text), subject, speech.About(subject, query), speaks(h, query)}
 	}
 	before := func(i, j int) bool {
 		h, o := &hits[i], &hits[j]
@@ -197,8 +198,11 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 		}
 		order = slices.Insert(order, at, i)
 	}
-	for place, i := range order {
-		all[place] = hits[i]
+	if !slices.IsSorted(order) {
+		hits = slices.Clone(hits)
+		for place, i := range order {
+			all[place] = hits[i]
+		}
 	}
 	return all
 }

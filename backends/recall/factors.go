@@ -5,8 +5,8 @@ package recall
 
 import (
 	"math"
-	"regexp"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -20,7 +20,7 @@ type factor = signal[func(f *ranking, c *candidate) float64]
 
 // factors are off where an assistant answers at length: its messages hold every word there, and the
 // user's requests are long. Content, rare, self and names are about what people say to each other:
-// facts take no part in them.
+// facts take no part in them. They come first: see lasting.
 var factors = []factor{
 	{"content", -0.15, 0, ofMessages((*ranking).lacksContent), nil}, // "So true!", rather than many words, and rare ones
 	{"rare", 0.2, 0, ofMessages((*ranking).rareWords), nil},         // words that hardly any other memory has: something new
@@ -38,12 +38,29 @@ const (
 )
 
 // factor returns the share by which all factors together raise or lower a memory.
-
 func (f *ranking) factor(c *candidate) float64 {
-	sum := 0.0
-	for i := range f.factors {
+	sum := f.lasting(c)
+	for i := f.lastingFactors; i < len(f.factors); i++ {
 		sum += f.factors[i].weight * f.factors[i].of(f, c)
 	}
+	return sum
+}
+
+// lasting returns the sum of the factors of messages, which say the same for each query until the
+// index changes. It may be called at once by many searches.
+func (f *ranking) lasting(c *candidate) (sum float64) {
+	if c.slot == notIndexed || c.doc.memory.Kind != backends.KindEpisode {
+		return 0
+	}
+	known := &f.x.lasting[c.slot]
+	if atomic.LoadUint64(&known.state) == f.x.state {
+		return math.Float64frombits(atomic.LoadUint64(&known.sum))
+	}
+	for i := range f.factors[:f.lastingFactors] {
+		sum += f.factors[i].weight * f.factors[i].of(f, c)
+	}
+	atomic.StoreUint64(&known.sum, math.Float64bits(sum))
+	atomic.StoreUint64(&known.state, f.x.state)
 	return sum
 }
 
@@ -110,13 +127,13 @@ func ofMessages(of func(*ranking, *candidate) float64) func(*ranking, *candidate
 	}
 }
 
-func (f *ranking) asksTime() bool { return asksTime.MatchString(f.asked) }
+func (f *ranking) asksTime() bool { return asksTime.in(f.asked) }
 
-func (f *ranking) asksMany() bool { return asksMany.MatchString(f.asked) }
+func (f *ranking) asksMany() bool { return asksMany.in(f.asked) }
 
 var (
-	asksTime = regexp.MustCompile(`(?i)\bwhen(?:'s|’s| (?:did|do|does|is|was|were|will|are|am|have|has|had|can|should|must))\b|\bhow long\b|\b(?:what|which) (?:time|date|day|month|year)\b|什么时候|何时|哪[天年月]|几[点号月]|星期几|周几|多久`)
-	asksMany = regexp.MustCompile(`(?i)\bhow (?:many|much|old|tall|often|far)\b|多少|多大|几`)
+	asksTime = newCue("when,how long, time, date, day, month, year,什么时候,何时,哪,几,多久", `(?i)\bwhen(?:'s|’s| (?:did|do|does|is|was|were|will|are|am|have|has|had|can|should|must))\b|\bhow long\b|\b(?:what|which) (?:time|date|day|month|year)\b|什么时候|何时|哪[天年月]|几[点号月]|星期几|周几|多久`)
+	asksMany = newCue("how ,多少,多大,几", `(?i)\bhow (?:many|much|old|tall|often|far)\b|多少|多大|几`)
 )
 
 // Kinds of things that a text tells, as bits above the values of [stating].

@@ -195,7 +195,10 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 
 // read fills in the terms and times of a query.
 func (r *Ranker) read(q *query, said string) {
-	asked := idle.ReplaceAllString(text.Simplified(said), " ")
+	asked := text.Simplified(said)
+	if idle.hinted(asked) {
+		asked = idle.ReplaceAllString(asked, " ")
+	}
 	q.text, q.spans, q.han = said, r.spans(said), hasHan(said)
 	if q.terms = r.terms(asked); len(q.terms) == 0 {
 		q.terms = r.terms(said)

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -130,6 +129,8 @@ type ranking struct {
 	asked      string    // the query, in simplified characters
 	mostRaised float64   // the most that factors raise a memory by
 
+	lastingFactors int // the first so many factors leave the query out of account
+
 	slots   []int32     // of the candidates
 	extra   []candidate // memories outside the index
 	cosines cosines
@@ -151,7 +152,9 @@ func (r *Ranker) ranking(x *index, q *query, s *scratch, terms []weighedTerm) *r
 		f.session = longSessionSignal
 	}
 	for i := range f.factors {
-		f.mostRaised += max(0, f.factors[i].weight)
+		if f.mostRaised += max(0, f.factors[i].weight); f.factors[i].when == nil {
+			f.lastingFactors++
+		}
 	}
 	top := topScores{size: spreaders, scores: s.top[:0]}
 	for _, slot := range s.matched {
@@ -293,9 +296,9 @@ func othersLast(pool []found, speaker string) {
 func (f *ranking) asksAtEnd(slot int32) float64 { return oneIf(f.x.glances[slot].asks == asksAtEnd) }
 
 // asksUser reports whether a query asks for something else than the assistant's own words.
-func (f *ranking) asksUser() bool { return !asksAssistant.MatchString(f.asked) }
+func (f *ranking) asksUser() bool { return !asksAssistant.in(f.asked) }
 
-var asksAssistant = regexp.MustCompile(`(?i)\b(?:did|have|had) you (?:\w+ )?(?:suggest|sa(?:y|id)|recommend|mention|t(?:ell|old)|advise|g(?:ive|ave)|propose|explain|list)|\byour (?:advice|suggestion|recommendation|answer|explanation)|[你您](?:之前|上次|刚才|当时)?(?:说|推荐|建议|提到|告诉|给)`)
+var asksAssistant = newCue("you,你,您", `(?i)\b(?:did|have|had) you (?:\w+ )?(?:suggest|sa(?:y|id)|recommend|mention|t(?:ell|old)|advise|g(?:ive|ave)|propose|explain|list)|\byour (?:advice|suggestion|recommendation|answer|explanation)|[你您](?:之前|上次|刚才|当时)?(?:说|推荐|建议|提到|告诉|给)`)
 
 func (f *ranking) byAssistant(slot int32) float64 {
 	m := f.x.docs[slot].memory
@@ -351,8 +354,8 @@ func (h *topScores) offer(score float64) {
 
 // last returns the lowest of the highest, or the floor if there were fewer.
 func (h *topScores) last() float64 {
-	slices.Sort(h.scores)
 	if over := len(h.scores) - h.size; over >= 0 {
+		slices.Sort(h.scores)
 		h.scores = h.scores[:copy(h.scores, h.scores[over:])]
 		h.floor = max(h.floor, h.scores[0])
 	}

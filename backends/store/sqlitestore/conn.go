@@ -28,6 +28,8 @@ type conn struct {
 	raw   *sql.Conn
 	stmts map[string]*sql.Stmt
 	freed *atomic.Bool // see Store
+
+	checked partition // the row that was checked last
 }
 
 // prepared returns the statement for a query, prepared at its first use. Queries are
