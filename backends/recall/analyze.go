@@ -120,7 +120,9 @@ func (r *reader) memory(m *backends.Memory) bag {
 	full := len(r.sequence)
 	r.more(halves...)
 	r.sequence, r.beside = append(r.sequence, r.beside...), r.beside[:0]
-	return r.count(full)
+	b := r.count(full)
+	b.terms = slices.Clone(b.terms)
+	return b
 }
 
 // spokenDate returns the month in which a memory was observed, in UTC and as a question would name
@@ -164,13 +166,7 @@ func (r *reader) more(texts ...string) {
 	}
 }
 
-func isASCII(s string) bool {
-	var all byte
-	for i := range len(s) {
-		all |= s[i]
-	}
-	return all < utf8.RuneSelf
-}
+func isASCII(s string) bool { return text.IsASCII(s) }
 
 // count counts the terms of the sequence, each of the first so many as [whole], the rest as one.
 // Its hash table has more than twice as many cells. The numbers of terms serve as hashes, because
@@ -193,7 +189,7 @@ func (r *reader) count(full int) bag {
 			r.counted[r.cells[at]-1].count += whole - 1
 		}
 	}
-	return bag{terms: slices.Clone(r.counted), length: int32(len(r.sequence) + (whole-1)*full)}
+	return bag{terms: r.counted, length: int32(len(r.sequence) + (whole-1)*full)}
 }
 
 // folded adds the terms of a text whose width is folded, in order. It finds the words that UAX #29

@@ -49,7 +49,7 @@ func (f *ranking) factor(c *candidate) float64 {
 // lasting returns the sum of the factors of messages, which say the same for each query until the
 // index changes. It may be called at once by many searches.
 func (f *ranking) lasting(c *candidate) (sum float64) {
-	if c.slot == notIndexed || c.doc.memory.Kind != backends.KindEpisode {
+	if c.slot == notIndexed {
 		return 0
 	}
 	known := &f.x.lasting[c.slot]

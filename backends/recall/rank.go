@@ -89,8 +89,11 @@ func (r *Ranker) rank(ctx context.Context, p *partition, q *query) ([]found, err
 			return nil, err
 		}
 	}
-	pool := join(pools[0], slices.Concat(pools[1:]...))
-	pool = pool[:min(len(pool), q.pool())]
+	pool := pools[0]
+	if len(pools) > 1 {
+		pool = join(pool, slices.Concat(pools[1:]...))
+		pool = pool[:min(len(pool), q.pool())]
+	}
 	if r.signals.named {
 		othersLast(pool, x.namedIn(q))
 	}

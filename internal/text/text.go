@@ -139,11 +139,20 @@ func Fold(s string) string {
 	return withoutFinalMark(strings.TrimSuffix(string(out), " "))
 }
 
+// IsASCII reports whether a text has ASCII characters alone.
+func IsASCII(s string) bool {
+	var all byte
+	for i := range len(s) {
+		all |= s[i]
+	}
+	return all < utf8.RuneSelf
+}
+
 // compatible returns the form NFKD, in which wide letters are narrow ones, and marks
 // stand behind their letters. Signs that hold a number in another form than digits in a
 // row stay: a square metre differs from 2 metres, and 10² from 102.
 func compatible(s string) string {
-	if norm.NFKD.IsNormalString(s) {
+	if IsASCII(s) || norm.NFKD.IsNormalString(s) {
 		return s
 	}
 	s, _, _ = transform.String(runes.If(runes.Predicate(holdsNumber), nil, norm.NFKD), s) // it always succeeds
