@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -322,5 +323,19 @@ func TestWhatStatesNothingComesLast(t *testing.T) {
 		require.Equal(t, "b:1", hits[0].ID, "nor does what is not learnt yet")
 		hits = search(t, newRanker(t, s, func(c *Config) { c.Without = slices.Concat(factorNames, []string{"states"}) }), ann, backends.SearchRequest{Query: texts[0]})
 		require.NotEqual(t, "b:1", hits[0].ID)
+	}
+}
+
+func TestWhatACueMatchesHasAHint(t *testing.T) {
+	for _, c := range []cue{idle, asksTime, asksMany, asksAssistant} {
+		matches := rapid.StringMatching(c.String())
+		rapid.Check(t, func(t *rapid.T) {
+			text := strings.Map(func(c rune) rune {
+				return rapid.SampledFrom([]rune{c, unicode.ToUpper(c), unicode.SimpleFold(c)}).Draw(t, "case")
+			}, matches.Draw(t, "text"))
+			require.True(t, c.hinted(text) || !c.MatchString(text), text)
+			require.Equal(t, c.MatchString(text), c.in(text))
+		})
+		require.False(t, c.hinted("Ann likes tea"))
 	}
 }

@@ -34,8 +34,7 @@ func (w *Words) Of(text string) map[string]bool {
 	return out
 }
 
-// cue is an expression with hints, in lower case: what it matches has one of them. They are found
-// in a tenth of the time.
+// cue is an expression with hints in lower case: a match has at least one. Hints are quick to find.
 type cue struct {
 	*regexp.Regexp
 	hints []string
@@ -48,9 +47,10 @@ func newCue(hints, expression string) cue {
 // in reports whether a text has a match.
 func (c *cue) in(text string) bool { return c.hinted(text) && c.MatchString(text) }
 
+// hinted reports whether a text may have a match.
 func (c *cue) hinted(text string) bool {
 	text = strings.ToLower(text)
-	return slices.ContainsFunc(c.hints, func(hint string) bool { return strings.Contains(text, hint) }) || strings.ContainsRune(text, 'ſ') // another s
+	return slices.ContainsFunc(c.hints, func(hint string) bool { return strings.Contains(text, hint) }) || strings.ContainsRune(text, 'ſ') // an s
 }
 
 // idle are words of a question that are beside its subject.
@@ -65,6 +65,7 @@ func (w *Words) count(text string) []queryTerm {
 	return terms
 }
 
+// person takes out the subject.
 var person = strings.NewReplacer("用户", " ", "The user's", "", "The user", "", "the user's", "", "the user", "")
 
 // Related returns words together with words that people use for the same things: "lives" brings
