@@ -120,9 +120,7 @@ func (r *reader) memory(m *backends.Memory) bag {
 	full := len(r.sequence)
 	r.more(halves...)
 	r.sequence, r.beside = append(r.sequence, r.beside...), r.beside[:0]
-	b := r.count(full)
-	b.terms = slices.Clone(b.terms)
-	return b
+	return r.count(full)
 }
 
 // spokenDate returns the month in which a memory was observed, in UTC and as a question would name
@@ -189,7 +187,7 @@ func (r *reader) count(full int) bag {
 			r.counted[r.cells[at]-1].count += whole - 1
 		}
 	}
-	return bag{terms: r.counted, length: int32(len(r.sequence) + (whole-1)*full)}
+	return bag{terms: slices.Clone(r.counted), length: int32(len(r.sequence) + (whole-1)*full)}
 }
 
 // folded adds the terms of a text whose width is folded, in order. It finds the words that UAX #29
@@ -241,7 +239,9 @@ func (r *reader) find(text string, isWord bool) int32 {
 	var n int32
 	var known bool
 	if len(text) <= 8 {
-		key := packed(text)
+		var b [8]byte
+		copy(b[:], text)
+		key := binary.LittleEndian.Uint64(b[:]) // no word has a zero byte
 		if n, known = r.short[key]; !known {
 			n = r.number(text, isWord)
 			r.short[key] = n
@@ -251,13 +251,6 @@ func (r *reader) find(text string, isWord bool) int32 {
 		r.long[strings.Clone(text)] = n // it may be a part of a long text
 	}
 	return n
-}
-
-// packed returns a text of up to eight bytes as a number. No word has a zero byte.
-func packed(text string) uint64 {
-	var b [8]byte
-	copy(b[:], text)
-	return binary.LittleEndian.Uint64(b[:])
 }
 
 func (r *reader) number(text string, isWord bool) int32 {

@@ -83,7 +83,10 @@ func (r *Ranker) newIndex() *index {
 func (x *index) apply(c *store.ChangeSet, prepared []doc) {
 	x.state++
 	if e := c.Embedding; x.embeds && e != nil && (x.embedding == nil || *x.embedding != *e) {
-		x.dropVectors()
+		x.vectors, x.broken, x.coder = 0, 0, nil
+		for i := range x.docs {
+			x.docs[i].vector, x.docs[i].code, x.docs[i].broken = nil, nil, false
+		}
 		space := *e
 		x.embedding = &space
 	}
@@ -95,13 +98,6 @@ func (x *index) apply(c *store.ChangeSet, prepared []doc) {
 	}
 	if x.coder == nil && x.vectors > compressFrom && x.embedding.Dim >= compressDim && x.embedding.Dim%mixed == 0 {
 		x.compress()
-	}
-}
-
-func (x *index) dropVectors() {
-	x.vectors, x.broken, x.coder = 0, 0, nil
-	for i := range x.docs {
-		x.docs[i].vector, x.docs[i].code, x.docs[i].broken = nil, nil, false
 	}
 }
 

@@ -67,12 +67,9 @@ func (p *partition) current(ctx context.Context) error {
 // stack would else be copied several times on their way.
 //
 //go:noinline
-func grow(at int) (read byte) {
-	if at > 0 { // never
-		var room [12 << 10]byte
-		read = room[at]
-	}
-	return read
+func grow(at int) byte {
+	var room [12 << 10]byte
+	return room[at]
 }
 
 // refresh is one run through the changes since a partition's cursor. A first load, and a load after

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -263,7 +264,9 @@ func (f *ranking) explain(b *ranked, attainable float64) map[string]float64 {
 	}
 	set(sessionName, f.ofSession(slot))
 	for _, s := range f.factors {
-		set(s.name, s.weight*s.of(f, &b.candidate)*(b.lexical+f.ofSession(slot)))
+		if s.when != nil || b.isMessage() {
+			set(s.name, s.weight*s.of(f, &b.candidate)*(b.lexical+f.ofSession(slot)))
+		}
 	}
 	return out
 }
@@ -296,9 +299,9 @@ func othersLast(pool []found, speaker string) {
 func (f *ranking) asksAtEnd(slot int32) float64 { return oneIf(f.x.glances[slot].asks == asksAtEnd) }
 
 // asksUser reports whether a query asks for something else than the assistant's own words.
-func (f *ranking) asksUser() bool { return !asksAssistant.in(f.asked) }
+func (f *ranking) asksUser() bool { return !asksAssistant.MatchString(f.asked) }
 
-var asksAssistant = newCue("you,你,您", `(?i)\b(?:did|have|had) you (?:\w+ )?(?:suggest|sa(?:y|id)|recommend|mention|t(?:ell|old)|advise|g(?:ive|ave)|propose|explain|list)|\byour (?:advice|suggestion|recommendation|answer|explanation)|[你您](?:之前|上次|刚才|当时)?(?:说|推荐|建议|提到|告诉|给)`)
+var asksAssistant = regexp.MustCompile(`(?i)\b(?:did|have|had) you (?:\w+ )?(?:suggest|sa(?:y|id)|recommend|mention|t(?:ell|old)|advise|g(?:ive|ave)|propose|explain|list)|\byour (?:advice|suggestion|recommendation|answer|explanation)|[你您](?:之前|上次|刚才|当时)?(?:说|推荐|建议|提到|告诉|给)`)
 
 func (f *ranking) byAssistant(slot int32) float64 {
 	m := f.x.docs[slot].memory

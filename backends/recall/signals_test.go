@@ -6,6 +6,7 @@ package recall
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -326,16 +327,20 @@ func TestWhatStatesNothingComesLast(t *testing.T) {
 	}
 }
 
-func TestWhatACueMatchesHasAHint(t *testing.T) {
-	for _, c := range []cue{idle, asksTime, asksMany, asksAssistant} {
-		matches := rapid.StringMatching(c.String())
+func TestHintsHideNoMatch(t *testing.T) {
+	r := newRanker(t, newStore(1))
+	for _, cue := range []*regexp.Regexp{idle, asksTime, asksMany} {
+		matches := rapid.StringMatching(cue.String())
 		rapid.Check(t, func(t *rapid.T) {
 			text := strings.Map(func(c rune) rune {
 				return rapid.SampledFrom([]rune{c, unicode.ToUpper(c), unicode.SimpleFold(c)}).Draw(t, "case")
 			}, matches.Draw(t, "text"))
-			require.True(t, c.hinted(text) || !c.MatchString(text), text)
-			require.Equal(t, c.MatchString(text), c.in(text))
+			f := ranking{asked: text}
+			require.Equal(t, asksTime.MatchString(text), f.asksTime(), text)
+			require.Equal(t, asksMany.MatchString(text), f.asksMany(), text)
+			var q query
+			r.read(&q, text+" tea")
+			require.Equal(t, r.terms(idle.ReplaceAllString(text+" tea", " ")), q.terms, text)
 		})
-		require.False(t, c.hinted("Ann likes tea"))
 	}
 }

@@ -48,7 +48,7 @@ func Inert(s string) string {
 		switch {
 		case unicode.IsSpace(r), unicode.IsControl(r):
 			return ' '
-		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector), isBlank(r):
+		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector), strings.ContainsRune(blanks, r):
 			return -1
 		case strings.ContainsRune(openingBrackets, r):
 			return '<'
@@ -69,14 +69,8 @@ const (
 	closingBrackets = ">＞﹥›〉\u232a⟩❭❯❱⧽˃ᐳ≻≫⪢𝈷"
 )
 
-// isBlank reports the letters that are invisible.
-func isBlank(r rune) bool {
-	switch r {
-	case '\u115F', '\u1160', '\u3164', '\uFFA0', '\u2800', '\u034F', '\u17B4', '\u17B5':
-		return true
-	}
-	return false
-}
+// blanks are the letters that are invisible.
+const blanks = "\u115F\u1160\u3164\uFFA0\u2800\u034F\u17B4\u17B5"
 
 // Bullet returns "- [id] head: said", the line by which a model is shown a memory in a note and
 // in a tool's answer alike; "" for an empty text. Empty parts are left out. Code and lists keep
@@ -412,7 +406,7 @@ var simplify = strings.NewReplacer(strings.Split(strings.ReplaceAll(characters, 
 // Rules in simplified characters read traditional ones by it. Of 792 sentences in testdata of package
 // speech, which OpenCC turned into those of Taiwan, 790 are judged as before.
 func Simplified(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r >= firstHan }) { // most texts
+	if IsASCII(s) {
 		return s
 	}
 	return simplify.Replace(s)
