@@ -144,13 +144,13 @@ func (p Partition) Validate() error {
 	default:
 		return fmt.Errorf("partition kind %q: %w", p.Kind, ErrInvalid)
 	}
-	for _, part := range []struct{ name, value string }{{"namespace", p.Namespace}, {"id", p.ID}} {
-		trimmed, err := scopePart("partition "+part.name, part.value)
+	for _, part := range []struct{ name, value string }{{"partition namespace", p.Namespace}, {"partition id", p.ID}} {
+		trimmed, err := scopePart(part.name, part.value)
 		if err != nil {
 			return err
 		}
 		if trimmed != part.value {
-			return fmt.Errorf("partition %s %q: %w: has surrounding space", part.name, part.value, ErrInvalid)
+			return fmt.Errorf("%s %q: %w: has surrounding space", part.name, part.value, ErrInvalid)
 		}
 	}
 	return nil

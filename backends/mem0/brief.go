@@ -162,7 +162,7 @@ func (b *Backend) asHits(ctx context.Context, p backends.Partition, s backends.S
 // withoutHits returns hits, except the ones that are among others or have the words of another by
 // the same speaker.
 func withoutHits(hits, others []backends.Hit) []backends.Hit {
-	ids, words := map[string]bool{}, map[string]bool{}
+	ids, words := map[string]bool{}, map[[3]string]bool{}
 	for i := range others {
 		ids[others[i].ID], words[wordsBy(&others[i])] = others[i].ID != "", true
 	}

@@ -33,12 +33,12 @@ type screening struct {
 	wanted func(*backends.Memory) bool
 
 	shown  []backends.Hit
-	placed map[string]int // the places in shown, by id
-	said   map[string]int // the same by the words and the speaker
+	placed map[string]int    // the places in shown, by id
+	said   map[[3]string]int // the same by the words and the speaker
 }
 
 func (b *Backend) screen(ctx context.Context, p backends.Partition, q *backends.SearchRequest, hits []backends.Hit) ([]backends.Hit, error) {
-	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: map[string]bool{}, placed: make(map[string]int, len(hits)), said: make(map[string]int, len(hits)), shown: hits[:0]}
+	s := &screening{past: !q.AsOf.IsZero() || !q.KnownAt.IsZero() || q.IncludeSuperseded, isHit: map[string]bool{}, placed: make(map[string]int, len(hits)), said: make(map[[3]string]int, len(hits)), shown: hits[:0]}
 	matches, err := b.keep.Visible(q.Scope, p, q.Filter).Compile()
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (s *screening) place(h *backends.Hit) {
 	at, ok := s.placed[h.ID]
 	if !ok || h.ID == "" {
 		at, ok = s.said[said]
-		ok = ok && !s.past && said != ""
+		ok = ok && !s.past && said[0] != ""
 	}
 	if !ok {
 		at = len(s.shown)
@@ -187,17 +187,17 @@ func (s *screening) place(h *backends.Hit) {
 	s.placed[h.ID], s.said[said] = at, at
 }
 
-// wordsBy returns the words and the speaker of a fact or a turn, as the key of equal ones; it is
+// wordsBy returns the speaker and the words of a fact or a turn, as the key of equal ones. It is
 // empty for other memories.
-func wordsBy(h *backends.Hit) string {
+func wordsBy(h *backends.Hit) [3]string {
 	if h.Kind != backends.KindFact && h.Kind != backends.KindEpisode || !h.Ended.IsZero() {
-		return ""
+		return [3]string{}
 	}
 	speaker := h.Origin.Speaker
 	if h.Origin.Role == string(schema.Assistant) {
 		speaker = cmp.Or(speaker, h.Origin.Role)
 	}
-	return speaker + "\x00" + text.Fold(h.Text)
+	return [3]string{"said", speaker, text.Fold(h.Text)}
 }
 
 // withBefore adds to hits the memories that they replaced, and the times of their ends.

@@ -164,7 +164,8 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 	seen := make([]glance, len(hits))
 	for i := range hits {
 		h := &hits[i]
-		seen[i] = glance{words.Asked(asked, h.Origin.Speaker+" "+h.Text), speech.Subject(h.Text), speech.About(h.Text, query), speaks(h, query)}
+		subject := speech.Subject(h.Text)
+		seen[i] = glance{words.Asked(asked, h.Origin.Speaker+" "+h.Text), subject, speech.About(subject, query), speaks(h, query)}
 	}
 	before := func(i, j int) bool {
 		h, o := &hits[i], &hits[j]
@@ -191,7 +192,10 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 	for i := range hits {
 		h := &hits[i]
 		revises := sync.OnceValue(func() bool { return h.Kind == backends.KindEpisode && speech.Revises(h.Text) })
-		at := slices.IndexFunc(order, func(j int) bool { return before(i, j) && answersAsWell(seen[i].answers, seen[j].answers, revises) })
+		at := slices.IndexFunc(order, func(j int) bool {
+			own, others := seen[i].answers, seen[j].answers
+			return before(i, j) && (text.InOrder(others, own) || len(own) > 0 && 2*len(own) >= len(others) && revises())
+		})
 		if at < 0 {
 			at = len(order)
 		}
@@ -205,7 +209,7 @@ func (b *Backend) currentFirst(query string, hits []backends.Hit) []backends.Hit
 
 // glance is what currentFirst reads of a hit once.
 type glance struct {
-	answers      map[string]bool // words of the query
+	answers      []string // words of the query
 	subject      string
 	other, named bool // it is about another one than the query, or its speaker is named there
 }
@@ -214,26 +218,10 @@ type glance struct {
 // all come forward.
 const foremost = 5
 
-// answersAsWell reports whether a hit with some words of a query answers it as well as one
-// with others. Half of them are enough where it says that something changed.
-func answersAsWell(words, others map[string]bool, revises func() bool) bool {
-	return covers(words, others) || len(words) > 0 && 2*len(words) >= len(others) && revises()
-}
-
 // repeats reports whether the ranking puts a hit back as a mere question or repetition.
 func repeats(h *backends.Hit) bool { return h.Parts.Signals[backends.SignalStates] < 0 }
 
 // speaks reports whether a query names who said a hit.
 func speaks(h *backends.Hit, query string) bool {
 	return h.Origin.Speaker != "" && strings.Contains(strings.ToLower(query), strings.ToLower(h.Origin.Speaker))
-}
-
-// covers reports whether a has all of b.
-func covers(a, b map[string]bool) bool {
-	for w := range b {
-		if !a[w] {
-			return false
-		}
-	}
-	return true
 }

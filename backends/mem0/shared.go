@@ -70,7 +70,7 @@ func (b *Backend) promote(ctx context.Context, r *backends.GetRequest) (*backend
 // copyFor returns the workspace's copy of a person's fact.
 func (b *Backend) copyFor(p, team backends.Partition, m *backends.Memory) backends.Memory {
 	c := m.Clone()
-	c.ID, c.Text = copyID(p, team, m.ID), redact.Text(m.Text)
+	c.ID, c.Text = keeper.ContentID(team, backends.KindFact, p.String(), m.ID), redact.Text(m.Text)
 	c.Scope.Workspace = team.ID
 	c.Origin.Speaker = cmp.Or(backends.SpeakerName(p.ID), "member") // however many names its text has
 	c.Metadata, _ = redact.Value(c.Metadata, redact.Text).(map[string]any)
@@ -79,11 +79,6 @@ func (b *Backend) copyFor(p, team backends.Partition, m *backends.Memory) backen
 	c.Created = b.keep.Stamps(1)
 	c.Updated = c.Created
 	return c
-}
-
-// copyID is the id of a person's fact in a workspace.
-func copyID(p, team backends.Partition, id string) string {
-	return keeper.ContentID(team, backends.KindFact, p.String(), id)
 }
 
 // reach returns the scope of a call about memories, and its partition: the speaker's, or with

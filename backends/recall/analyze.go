@@ -167,13 +167,7 @@ func (r *reader) more(texts ...string) {
 	}
 }
 
-func isASCII(s string) bool {
-	var all byte
-	for i := range len(s) {
-		all |= s[i]
-	}
-	return all < utf8.RuneSelf
-}
+func isASCII(s string) bool { return text.IsASCII(s) }
 
 // count counts the terms of the sequence, each of the first so many as [whole], the rest as one.
 // Its hash table has more than twice as many cells. The numbers of terms serve as hashes, because
@@ -248,7 +242,9 @@ func (r *reader) find(text string, isWord bool) int32 {
 	var n int32
 	var known bool
 	if len(text) <= 8 {
-		key := packed(text)
+		var b [8]byte
+		copy(b[:], text)
+		key := binary.LittleEndian.Uint64(b[:]) // no word has a zero byte
 		if n, known = r.short[key]; !known {
 			n = r.number(text, isWord)
 			r.short[key] = n
@@ -258,13 +254,6 @@ func (r *reader) find(text string, isWord bool) int32 {
 		r.long[strings.Clone(text)] = n // it may be a part of a long text
 	}
 	return n
-}
-
-// packed returns a text of up to eight bytes as a number. No word has a zero byte.
-func packed(text string) uint64 {
-	var b [8]byte
-	copy(b[:], text)
-	return binary.LittleEndian.Uint64(b[:])
 }
 
 func (r *reader) number(text string, isWord bool) int32 {

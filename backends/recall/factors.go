@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -20,14 +21,14 @@ type factor = signal[func(f *ranking, c *candidate) float64]
 
 // factors are off where an assistant answers at length: its messages hold every word there, and the
 // user's requests are long. Content, rare, self and names are about what people say to each other:
-// facts take no part in them.
+// facts take no part in them. They come first: see lasting.
 var factors = []factor{
-	{"content", -0.15, 0, ofMessages((*ranking).lacksContent), nil}, // "So true!", rather than many words, and rare ones
-	{"rare", 0.2, 0, ofMessages((*ranking).rareWords), nil},         // words that hardly any other memory has: something new
-	{"self", -0.07, 0, ofMessages((*ranking).aboutOthers), nil},     // "you", rather than "I": people tell about themselves
-	{"names", 0.08, 0, ofMessages((*ranking).namesThings), nil},     // two names of people, places, works
-	{"time", 0.4, 0, told(tellsTime), (*ranking).asksTime},          // "When did she move?": "We moved last week."
-	{"number", 0.3, 0, told(tellsNumber), (*ranking).asksMany},      // "How many cats has he?": "My three cats."
+	{"content", -0.15, 0, (*ranking).lacksContent, nil},        // "So true!", rather than many words, and rare ones
+	{"rare", 0.2, 0, (*ranking).rareWords, nil},                // words that hardly any other memory has: something new
+	{"self", -0.07, 0, (*ranking).aboutOthers, nil},            // "you", rather than "I": people tell about themselves
+	{"names", 0.08, 0, (*ranking).namesThings, nil},            // two names of people, places, works
+	{"time", 0.4, 0, told(tellsTime), (*ranking).asksTime},     // "When did she move?": "We moved last week."
+	{"number", 0.3, 0, told(tellsNumber), (*ranking).asksMany}, // "How many cats has he?": "My three cats."
 }
 
 // usualContent is the sum of the idf of some ten words. Four times as much is the most that counts.
@@ -38,12 +39,29 @@ const (
 )
 
 // factor returns the share by which all factors together raise or lower a memory.
-
 func (f *ranking) factor(c *candidate) float64 {
-	sum := 0.0
-	for i := range f.factors {
+	sum := f.lasting(c)
+	for i := f.lastingFactors; i < len(f.factors); i++ {
 		sum += f.factors[i].weight * f.factors[i].of(f, c)
 	}
+	return sum
+}
+
+// lasting returns the sum of the factors of messages, which say the same for each query until the
+// index changes. It may be called at once by many searches.
+func (f *ranking) lasting(c *candidate) (sum float64) {
+	if c.slot == notIndexed {
+		return 0
+	}
+	known := &f.x.lasting[c.slot]
+	if atomic.LoadUint64(&known.state) == f.x.state {
+		return math.Float64frombits(atomic.LoadUint64(&known.sum))
+	}
+	for i := 0; i < f.lastingFactors && c.isMessage(); i++ {
+		sum += f.factors[i].weight * f.factors[i].of(f, c)
+	}
+	atomic.StoreUint64(&known.sum, math.Float64bits(sum))
+	atomic.StoreUint64(&known.state, f.x.state)
 	return sum
 }
 
@@ -54,20 +72,9 @@ func (f *ranking) atMost(words float64) float64 { return words * (1 + f.mostRais
 func (f *ranking) lacksContent(c *candidate) float64 {
 	sum := 0.0
 	for _, t := range c.doc.text.terms {
-		sum += f.idf(len(f.x.lexicon.list(t.term)))
+		sum += f.x.lexicon.idf(len(f.x.lexicon.list(t.term)))
 	}
 	return 1 - max(-1, min(1, math.Log((1+sum)/usualContent)/math.Log(mostContent)))
-}
-
-// idf is that of the lexicon. A search asks for it a thousand times, mostly for the same numbers.
-func (f *ranking) idf(df int) float64 {
-	if df >= len(f.s.idfs) {
-		return f.x.lexicon.idf(df)
-	}
-	if f.s.idfs[df] == 0 {
-		f.s.idfs[df] = f.x.lexicon.idf(df)
-	}
-	return f.s.idfs[df]
 }
 
 func (f *ranking) rareWords(c *candidate) float64 {
@@ -99,20 +106,18 @@ func told(kind stating) func(*ranking, *candidate) float64 {
 	}
 }
 
-// ofMessages limits a factor to messages of the index. Facts, which messages told, stand beside
-// them as before.
-func ofMessages(of func(*ranking, *candidate) float64) func(*ranking, *candidate) float64 {
-	return func(f *ranking, c *candidate) float64 {
-		if c.slot == notIndexed || c.doc.memory.Kind != backends.KindEpisode {
-			return 0
-		}
-		return of(f, c)
-	}
+// isMessage reports whether a candidate is a message of the index.
+func (c *candidate) isMessage() bool {
+	return c.slot != notIndexed && c.doc.memory.Kind == backends.KindEpisode
 }
 
-func (f *ranking) asksTime() bool { return asksTime.MatchString(f.asked) }
+func (f *ranking) asksTime() bool {
+	return hinted(f.asked, "when", "how long", " time", " date", " day", " month", " year", "什么时候", "何时", "哪", "几", "多久") && asksTime.MatchString(f.asked)
+}
 
-func (f *ranking) asksMany() bool { return asksMany.MatchString(f.asked) }
+func (f *ranking) asksMany() bool {
+	return hinted(f.asked, "how ", "多少", "多大", "几") && asksMany.MatchString(f.asked)
+}
 
 var (
 	asksTime = regexp.MustCompile(`(?i)\bwhen(?:'s|’s| (?:did|do|does|is|was|were|will|are|am|have|has|had|can|should|must))\b|\bhow long\b|\b(?:what|which) (?:time|date|day|month|year)\b|什么时候|何时|哪[天年月]|几[点号月]|星期几|周几|多久`)

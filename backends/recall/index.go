@@ -27,6 +27,8 @@ type index struct {
 	slots    map[string]int32 // id → slot
 	docs     []doc            // by slot
 	glances  []glance         // by slot
+	lasting  []lasting        // by slot
+	state    uint64           // how many times apply changed it
 	free     []int32          // slots that are free
 	lexicon  *lexicon
 	sessions sessions
@@ -65,6 +67,9 @@ type glance struct {
 	han      bool // it has Chinese characters
 }
 
+// lasting is the sum of a memory's lasting factors in a state of the index.
+type lasting struct{ state, sum uint64 }
+
 func (r *Ranker) newIndex() *index {
 	return &index{
 		analyzer: r.analyzer, keysOf: r.config.Keys, embeds: r.config.Embedder != nil,
@@ -76,8 +81,12 @@ func (r *Ranker) newIndex() *index {
 
 // apply brings in a page of changes; prepare has prepared its records.
 func (x *index) apply(c *store.ChangeSet, prepared []doc) {
+	x.state++
 	if e := c.Embedding; x.embeds && e != nil && (x.embedding == nil || *x.embedding != *e) {
-		x.dropVectors()
+		x.vectors, x.broken, x.coder = 0, 0, nil
+		for i := range x.docs {
+			x.docs[i].vector, x.docs[i].code, x.docs[i].broken = nil, nil, false
+		}
 		space := *e
 		x.embedding = &space
 	}
@@ -89,13 +98,6 @@ func (x *index) apply(c *store.ChangeSet, prepared []doc) {
 	}
 	if x.coder == nil && x.vectors > compressFrom && x.embedding.Dim >= compressDim && x.embedding.Dim%mixed == 0 {
 		x.compress()
-	}
-}
-
-func (x *index) dropVectors() {
-	x.vectors, x.broken, x.coder = 0, 0, nil
-	for i := range x.docs {
-		x.docs[i].vector, x.docs[i].code, x.docs[i].broken = nil, nil, false
 	}
 }
 
@@ -129,7 +131,7 @@ func (x *index) put(d *doc) {
 	if last := len(x.free) - 1; last >= 0 {
 		slot, x.free = x.free[last], x.free[:last]
 	} else {
-		x.docs, x.glances = append(x.docs, doc{}), append(x.glances, glance{})
+		x.docs, x.glances, x.lasting = append(x.docs, doc{}), append(x.glances, glance{}), append(x.lasting, lasting{})
 	}
 	x.docs[slot], x.slots[m.ID] = *d, slot
 	x.glances[slot] = glance{until: math.MinInt64, asks: d.asks, inferred: m.Kind.Traits().Inferred, han: hasHan(m.Text)}
@@ -222,7 +224,7 @@ func (x *index) checkVectors(model string, dim int) error {
 
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
-	const perDoc = 216 // doc, map entry, offset in a session, list slack
+	const perDoc = 232 // doc, map entry, offset in a session, list slack
 	n := x.memories + x.lexicon.bytes() + int64(len(x.docs))*perDoc
 	switch {
 	case x.coder != nil: // five bits a component

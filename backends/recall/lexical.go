@@ -31,9 +31,7 @@ func newLexicon() *lexicon { return &lexicon{vocabulary: newVocabulary()} }
 
 // add puts a memory into a free slot.
 func (x *lexicon) add(slot int32, b bag) {
-	if n := int(slot) + 1 - len(x.lengths); n > 0 {
-		x.lengths = append(x.lengths, make([]int32, n)...)
-	}
+	x.lengths = append(x.lengths, make([]int32, max(0, int(slot)+1-len(x.lengths)))...)
 	x.lengths[slot] = b.length
 	x.memories++
 	x.total += int64(b.length)
@@ -41,9 +39,7 @@ func (x *lexicon) add(slot int32, b bag) {
 	if !x.built {
 		return
 	}
-	if n := x.vocabulary.size() - len(x.lists); n > 0 {
-		x.lists = append(x.lists, make([][]posting, n)...)
-	}
+	x.lists = append(x.lists, make([][]posting, max(0, x.vocabulary.size()-len(x.lists)))...)
 	for _, t := range b.terms {
 		x.lists[t.term] = append(x.lists[t.term], posting{slot, t.count})
 	}

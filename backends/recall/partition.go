@@ -42,6 +42,7 @@ func (p *partition) current(ctx context.Context) error {
 		return err
 	}
 	result := p.waiting.DoChan("", func() (any, error) {
+		grow(0)
 		leave, err := p.ranker.life.Enter()
 		if err != nil {
 			return nil, err
@@ -60,6 +61,15 @@ func (p *partition) current(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// grow makes room for the deep calls of a store while a new goroutine's stack is nearly empty. The
+// stack would else be copied several times on their way.
+//
+//go:noinline
+func grow(at int) byte {
+	var room [12 << 10]byte
+	return room[at]
 }
 
 // refresh is one run through the changes since a partition's cursor. A first load, and a load after

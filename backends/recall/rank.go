@@ -43,8 +43,6 @@ type scratch struct {
 	cosines []float64 // by slot, of the last search with a vector
 	scanned []int32   // slots of it
 	same    []int32   // the same in the script of the query
-	idfs    []float64 // idf of terms that so many memories have, of the partition's size; 0: still unknown
-	size    int       // of the partition of idfs, in memories
 
 	sessions, counts []float64 // by number
 	touched          []int32
@@ -52,13 +50,10 @@ type scratch struct {
 
 func (r *Ranker) borrow(x *index) *scratch {
 	s, slots := r.scratch.Get().(*scratch), len(x.docs)
-	if s.size != x.lexicon.memories {
-		clear(s.idfs)
-	}
 	for _, scores := range []*[]float64{&s.scores, &s.own, &s.values} {
 		*scores = slices.Grow((*scores)[:0], slots)[:slots]
 	}
-	s.matched, s.found, s.size = s.matched[:0], s.found[:0], x.lexicon.memories
+	s.matched, s.found = s.matched[:0], s.found[:0]
 	return s
 }
 
@@ -231,7 +226,7 @@ func (f *ranking) fuse(q *query, attainable float64, best topK, doubt float64) [
 			return
 		}
 		states := f.statingWeight(c)
-		if score := states * c.raise(c.shareOf(attainable), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
+		if score := states * c.raise(min(1, share((c.own+c.lexical)/2, attainable)), above(q.scale.related, c.cosine+doubt)); score >= q.threshold {
 			best.offer(ranked{*c, q.value(words, vectors, states*factor), score, states})
 		}
 	}
@@ -353,11 +348,6 @@ func (f *ranking) standard(q *query) standard {
 	each := (n - pairs) / max(1, f.cosines.sample.n)
 	mean := (sum - each*f.cosines.sample.excess) / n
 	return standard{mean, max(1e-6, math.Sqrt(max(0, (squares-each*f.cosines.sample.squares)/n-mean*mean))), highest} // else all are the same
-}
-
-// shareOf returns how much of the score that the query could attain a candidate has.
-func (c *candidate) shareOf(attainable float64) float64 {
-	return min(1, share((c.own+c.lexical)/2, attainable))
 }
 
 // raise returns a lexical value raised by a vector value. A candidate without a vector keeps its

@@ -61,7 +61,7 @@ func New(_ context.Context, cfg *Config) (*Ranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Ranker{config: c, analyzer: a, signals: s, scratch: sync.Pool{New: func() any { return &scratch{idfs: make([]float64, 1<<12)} }}, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
+	r := &Ranker{config: c, analyzer: a, signals: s, scratch: sync.Pool{New: func() any { return &scratch{} }}, cache: &cache{budget: c.MaxBytes, parts: map[backends.Partition]*partition{}}}
 	r.querying = newService("embedder", c.EmbedTimeout, openForSearches, r)
 	r.storing = newService("embedder", storeTimeout, openForStoring, nil)
 	r.reranking = newService("reranker", c.ModelTimeout, openForSearches, r)
@@ -195,7 +195,10 @@ func (r *Ranker) parse(q *backends.SearchRequest) (*query, error) {
 
 // read fills in the terms and times of a query.
 func (r *Ranker) read(q *query, said string) {
-	asked := idle.ReplaceAllString(text.Simplified(said), " ")
+	asked := text.Simplified(said)
+	if hinted(asked, "moment", "right now", "currently", "nowadays", "these days", "at present", " you", " me", "please", "again", "现在", "目前", "请", "告诉我", "记得", "哪", "什么", "怎么", "多少") {
+		asked = idle.ReplaceAllString(asked, " ")
+	}
 	q.text, q.spans, q.han = said, r.spans(said), hasHan(said)
 	if q.terms = r.terms(asked); len(q.terms) == 0 {
 		q.terms = r.terms(said)

@@ -62,9 +62,7 @@ func inSession(m *backends.Memory) (belongs, said bool) {
 }
 
 func (s *sessions) add(docs []doc, slot int32) {
-	if n := int(slot) + 1 - len(s.offsets); n > 0 {
-		s.offsets = append(s.offsets, make([]offset, n)...)
-	}
+	s.offsets = append(s.offsets, make([]offset, max(0, int(slot)+1-len(s.offsets)))...)
 	d := &docs[slot]
 	belongs, spoken := inSession(d.memory)
 	if !belongs {

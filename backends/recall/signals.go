@@ -130,6 +130,8 @@ type ranking struct {
 	asked      string    // the query, in simplified characters
 	mostRaised float64   // the most that factors raise a memory by
 
+	lastingFactors int // the first so many factors leave the query out of account
+
 	slots   []int32     // of the candidates
 	extra   []candidate // memories outside the index
 	cosines cosines
@@ -151,7 +153,9 @@ func (r *Ranker) ranking(x *index, q *query, s *scratch, terms []weighedTerm) *r
 		f.session = longSessionSignal
 	}
 	for i := range f.factors {
-		f.mostRaised += max(0, f.factors[i].weight)
+		if f.mostRaised += max(0, f.factors[i].weight); f.factors[i].when == nil {
+			f.lastingFactors++
+		}
 	}
 	top := topScores{size: spreaders, scores: s.top[:0]}
 	for _, slot := range s.matched {
@@ -260,7 +264,9 @@ func (f *ranking) explain(b *ranked, attainable float64) map[string]float64 {
 	}
 	set(sessionName, f.ofSession(slot))
 	for _, s := range f.factors {
-		set(s.name, s.weight*s.of(f, &b.candidate)*(b.lexical+f.ofSession(slot)))
+		if s.when != nil || b.isMessage() {
+			set(s.name, s.weight*s.of(f, &b.candidate)*(b.lexical+f.ofSession(slot)))
+		}
 	}
 	return out
 }
@@ -351,8 +357,8 @@ func (h *topScores) offer(score float64) {
 
 // last returns the lowest of the highest, or the floor if there were fewer.
 func (h *topScores) last() float64 {
-	slices.Sort(h.scores)
 	if over := len(h.scores) - h.size; over >= 0 {
+		slices.Sort(h.scores)
 		h.scores = h.scores[:copy(h.scores, h.scores[over:])]
 		h.floor = max(h.floor, h.scores[0])
 	}

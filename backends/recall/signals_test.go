@@ -6,10 +6,12 @@ package recall
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -322,5 +324,23 @@ func TestWhatStatesNothingComesLast(t *testing.T) {
 		require.Equal(t, "b:1", hits[0].ID, "nor does what is not learnt yet")
 		hits = search(t, newRanker(t, s, func(c *Config) { c.Without = slices.Concat(factorNames, []string{"states"}) }), ann, backends.SearchRequest{Query: texts[0]})
 		require.NotEqual(t, "b:1", hits[0].ID)
+	}
+}
+
+func TestHintsHideNoMatch(t *testing.T) {
+	r := newRanker(t, newStore(1))
+	for _, cue := range []*regexp.Regexp{idle, asksTime, asksMany} {
+		matches := rapid.StringMatching(cue.String())
+		rapid.Check(t, func(t *rapid.T) {
+			text := strings.Map(func(c rune) rune {
+				return rapid.SampledFrom([]rune{c, unicode.ToUpper(c), unicode.SimpleFold(c)}).Draw(t, "case")
+			}, matches.Draw(t, "text"))
+			f := ranking{asked: text}
+			require.Equal(t, asksTime.MatchString(text), f.asksTime(), text)
+			require.Equal(t, asksMany.MatchString(text), f.asksMany(), text)
+			var q query
+			r.read(&q, text+" tea")
+			require.Equal(t, r.terms(idle.ReplaceAllString(text+" tea", " ")), q.terms, text)
+		})
 	}
 }

@@ -38,15 +38,11 @@ func statingOf(m *backends.Memory, answers bool) stating {
 	case m.Kind != backends.KindEpisode || !user && !assistant:
 	case assistant && speech.Repeats(m.Text):
 		return repeats
-	case assistant && (speech.ClassifyAnswer(m.Text) != speech.Statement || !answers && speech.IsRemark(m.Text)), user && saysNothing(m.Text):
+	case assistant && (speech.ClassifyAnswer(m.Text) != speech.Statement || !answers && speech.IsRemark(m.Text)),
+		user && (speech.Classify(m.Text) != speech.Statement || speech.AsksToForget(m.Text) && speech.Beside(m.Text) == ""): // or wants something forgotten
 		return statesNothing
 	}
 	return statesSomething
-}
-
-// saysNothing reports whether a user only asks, greets, or wants something forgotten.
-func saysNothing(text string) bool {
-	return speech.Classify(text) != speech.Statement || speech.AsksToForget(text) && speech.Beside(text) == ""
 }
 
 // states returns what the memory in a slot states.

@@ -25,9 +25,8 @@ func (r *Ranker) Words() *Words { return &Words{analyzer: r.analyzer} }
 // Of returns the distinct content words of a text: stems of all but the stop words. Scripts without
 // spaces give characters and pairs, except for function characters.
 func (w *Words) Of(text string) map[string]bool {
-	terms, _ := w.analyzer.count(person.Replace(text))
 	out := map[string]bool{}
-	for _, t := range terms {
+	for _, t := range w.count(text) {
 		if !isFunction(t.text) && !t.beside {
 			out[t.text] = true
 		}
@@ -35,10 +34,26 @@ func (w *Words) Of(text string) map[string]bool {
 	return out
 }
 
+// hinted reports whether a text has one of the hints, which are in lower case: a regular expression
+// for it takes ten times as long. It also does for the letter ſ, which expressions take for an s.
+func hinted(text string, hints ...string) bool {
+	text = strings.ToLower(text)
+	return strings.ContainsRune(text, 'ſ') || slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(text, hint) })
+}
+
 // idle are words of a question that are beside its subject.
 var idle = regexp.MustCompile(`(?i)\b(?:at the moment|right now|currently|nowadays|these days|at present|(?:can|could|would) you|do you (?:still )?(?:know|remember)|(?:please )?(?:tell|remind) me(?: again)?|please|again)\b|现在|目前|请问|请|告诉我|(?:你|您)?(?:还)?记得|哪里|哪儿|什么|怎么样?|多少`)
 
-// person takes out the subject of statements: most are about the user.
+// count returns the terms of a text without the subject of statements: most are about the user.
+func (w *Words) count(text string) []queryTerm {
+	if strings.Contains(text, "he user") || strings.Contains(text, "用户") {
+		text = person.Replace(text)
+	}
+	terms, _ := w.analyzer.count(text)
+	return terms
+}
+
+// person takes out the subject.
 var person = strings.NewReplacer("用户", " ", "The user's", "", "The user", "", "the user's", "", "the user", "")
 
 // Related returns words together with words that people use for the same things: "lives" brings
@@ -54,15 +69,15 @@ func (w *Words) Related(words map[string]bool) map[string]bool {
 	return out
 }
 
-// Asked returns the words of a query that a text has, itself or by a related word.
-func (w *Words) Asked(query map[string]bool, text string) map[string]bool {
-	terms, _ := w.analyzer.count(person.Replace(text))
-	out := map[string]bool{}
+// Asked returns the words of a query that a text has, itself or by a related word, in order.
+func (w *Words) Asked(query map[string]bool, text string) (out []string) {
+	terms := w.count(text)
 	for q := range query {
 		if group := w.analyzer.groups[q]; slices.ContainsFunc(terms, func(t queryTerm) bool { return t.text == q || slices.Contains(group, t.text) }) {
-			out[q] = true
+			out = append(out, q)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 

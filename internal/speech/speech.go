@@ -351,8 +351,7 @@ func Subject(text string) string {
 	return strings.ToLower(m[1] + m[2])
 }
 
-// About reports whether a statement is about a relative who is missing from a query.
-func About(statement, query string) bool {
-	subject := Subject(statement)
+// About reports whether a [Subject] is a relative who is missing from a query.
+func About(subject, query string) bool {
 	return subject != "" && !strings.Contains(strings.ToLower(simple(query)), subject)
 }

@@ -48,7 +48,7 @@ func Inert(s string) string {
 		switch {
 		case unicode.IsSpace(r), unicode.IsControl(r):
 			return ' '
-		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector), isBlank(r):
+		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Variation_Selector), strings.ContainsRune(blanks, r):
 			return -1
 		case strings.ContainsRune(openingBrackets, r):
 			return '<'
@@ -69,14 +69,8 @@ const (
 	closingBrackets = ">＞﹥›〉\u232a⟩❭❯❱⧽˃ᐳ≻≫⪢𝈷"
 )
 
-// isBlank reports the letters that are invisible.
-func isBlank(r rune) bool {
-	switch r {
-	case '\u115F', '\u1160', '\u3164', '\uFFA0', '\u2800', '\u034F', '\u17B4', '\u17B5':
-		return true
-	}
-	return false
-}
+// blanks are the letters that are invisible.
+const blanks = "\u115F\u1160\u3164\uFFA0\u2800\u034F\u17B4\u17B5"
 
 // Bullet returns "- [id] head: said", the line by which a model is shown a memory in a note and
 // in a tool's answer alike; "" for an empty text. Empty parts are left out. Code and lists keep
@@ -139,11 +133,20 @@ func Fold(s string) string {
 	return withoutFinalMark(strings.TrimSuffix(string(out), " "))
 }
 
+// IsASCII reports whether a text has ASCII characters alone.
+func IsASCII(s string) bool {
+	var all byte
+	for i := range len(s) {
+		all |= s[i]
+	}
+	return all < utf8.RuneSelf
+}
+
 // compatible returns the form NFKD, in which wide letters are narrow ones, and marks
 // stand behind their letters. Signs that hold a number in another form than digits in a
 // row stay: a square metre differs from 2 metres, and 10² from 102.
 func compatible(s string) string {
-	if norm.NFKD.IsNormalString(s) {
+	if IsASCII(s) || norm.NFKD.IsNormalString(s) {
 		return s
 	}
 	s, _, _ = transform.String(runes.If(runes.Predicate(holdsNumber), nil, norm.NFKD), s) // it always succeeds
@@ -402,4 +405,9 @@ var simplify = strings.NewReplacer(strings.Split(strings.ReplaceAll(characters, 
 // Simplified returns s with simplified characters in place of traditional ones, of as many bytes.
 // Rules in simplified characters read traditional ones by it. Of 792 sentences in testdata of package
 // speech, which OpenCC turned into those of Taiwan, 790 are judged as before.
-func Simplified(s string) string { return simplify.Replace(s) }
+func Simplified(s string) string {
+	if IsASCII(s) {
+		return s
+	}
+	return simplify.Replace(s)
+}

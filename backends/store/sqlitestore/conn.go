@@ -28,6 +28,8 @@ type conn struct {
 	raw   *sql.Conn
 	stmts map[string]*sql.Stmt
 	freed *atomic.Bool // see Store
+
+	checked partition // the row that was checked last
 }
 
 // prepared returns the statement for a query, prepared at its first use. Queries are
@@ -61,15 +63,10 @@ func (c *conn) count(query string, args ...any) (int64, error) {
 		return 0, err
 	}
 	n, err := res.RowsAffected()
-	if n > 0 && frees(query) {
+	if n > 0 && (strings.HasPrefix(query, "DELETE") || strings.HasPrefix(query, "UPDATE messages")) { // it may leave bytes behind
 		c.freed.Store(true)
 	}
 	return n, err
-}
-
-// frees reports whether a statement that changed rows may leave their bytes behind.
-func frees(query string) bool {
-	return strings.HasPrefix(query, "DELETE") || strings.HasPrefix(query, "UPDATE messages")
 }
 
 // row reads at most one row and reports whether there was one.

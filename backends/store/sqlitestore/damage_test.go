@@ -221,3 +221,22 @@ func TestAFileThatAnotherProgramVacuumedIsWhole(t *testing.T) {
 		require.Equal(t, truth, got)
 	}
 }
+
+// A row that was as it was written is looked at again when it has changed.
+func TestARowThatWasReadBeforeIsCheckedAgain(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "mem.db")
+	s := open(t, path, nil)
+	apply(t, s, put("r", "x"))
+	changes := func() error { _, err := s.Changes(ctx, ann, ""); return err }
+	for range 5 { // by each connection
+		require.NoError(t, changes())
+	}
+	for _, damage := range []string{"records = records + 1", "records = records - 1, sum = sum + 1"} {
+		raw(t, path, "UPDATE partitions SET "+damage)
+		for range 5 {
+			require.ErrorContains(t, changes(), "damaged: not as it was written")
+		}
+	}
+	raw(t, path, "UPDATE partitions SET sum = sum - 1")
+	require.NoError(t, changes())
+}

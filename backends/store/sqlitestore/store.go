@@ -203,6 +203,7 @@ type partition struct {
 	version int64
 	records int64           // how many it has
 	space   store.Embedding // zero until the first vector
+	sum     sql.NullInt64
 }
 
 // embedding returns a copy of the partition's embedding, nil before the first vector.
@@ -216,18 +217,18 @@ func (p *partition) embedding() *store.Embedding {
 
 // sealed returns the content that the row's checksum covers.
 func (p *partition) sealed() *sealed {
-	return &sealed{owner: p.pk, key: p.String(), text: fmt.Sprintf("%d %d %q %d", p.version, p.records, p.space.Model, p.space.Dim)}
+	return &sealed{owner: p.pk, key: p.String(), text: fmt.Sprintf("%d %d %q %d", p.version, p.records, p.space.Model, p.space.Dim), sum: p.sum}
 }
 
-// partition reads the row of p.
+// partition reads the row of p. It checks the same row once.
 func (c *conn) partition(p backends.Partition) (partition, error) {
-	row, sum := partition{Partition: p}, sql.NullInt64{}
+	row := partition{Partition: p}
 	found, err := c.row(`SELECT pk, version, records, model, dim, sum FROM partitions WHERE namespace = ? AND kind = ? AND id = ?`,
-		[]any{p.Namespace, string(p.Kind), p.ID}, &row.pk, &row.version, &row.records, &row.space.Model, &row.space.Dim, &sum)
-	if err == nil && found {
-		r := row.sealed()
-		r.sum = sum
-		err = r.check("partition")
+		[]any{p.Namespace, string(p.Kind), p.ID}, &row.pk, &row.version, &row.records, &row.space.Model, &row.space.Dim, &row.sum)
+	if err == nil && found && row != c.checked {
+		if err = row.sealed().check("partition"); err == nil {
+			c.checked = row
+		}
 	}
 	return row, err
 }
