@@ -101,7 +101,7 @@ func (h *Hooks) withoutTools(c *einox.ModelCall) *einox.ModelCall {
 	out := *c
 	out.Options = append(out.Options, model.WithTools(slices.DeleteFunc(slices.Clone(c.Offered()), h.isOwn)))
 	out.Messages = slices.DeleteFunc(slices.Clone(c.Messages), func(m *schema.Message) bool {
-		return m != nil && (strings.HasPrefix(m.ToolCallID, printedID) || wasPrinted(m))
+		return m != nil && (strings.HasPrefix(m.ToolCallID, printedID) || len(m.ToolCalls) > 0 && strings.HasPrefix(m.ToolCalls[0].ID, printedID))
 	})
 	for i, m := range out.Messages {
 		if m != nil && m.Role == schema.System && strings.Contains(m.Content, h.cfg.instructions) {

@@ -358,7 +358,8 @@ func (h *Hooks) write(ctx context.Context, t *working.Turn) (away bool) {
 		err = h.inTime(ctx, t, h.log.Append)
 	}
 	if err != nil {
-		if away = isAway(err); away {
+		// It can succeed once the store is back, which returns Canceled if an earlier turn took the time.
+		if away = errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled); away {
 			err = errors.Join(err, h.inTime(ctx, t, h.log.Record))
 		}
 		h.report(ctx, StageRecord, fmt.Errorf("append turn %s: %w", t.ID, err))
@@ -370,12 +371,6 @@ func (h *Hooks) write(ctx context.Context, t *working.Turn) (away bool) {
 		}
 	}
 	return false
-}
-
-// isAway reports whether a failed append can succeed once the store is back. A store returns
-// Canceled if the time for an earlier turn was over.
-func isAway(err error) bool {
-	return errors.Is(err, backends.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // inTime makes one write, which outlives the cancellation of its run. It takes at most

@@ -71,11 +71,6 @@ func (h *Hooks) takes(ctx context.Context, model string, messages []*schema.Mess
 	return (n == 1 || !h.plan.Search) && len(printed.ToolCalls) > 0 && !tookPrinted(messages)
 }
 
-// wasPrinted reports whether the calls of a message were printed.
-func wasPrinted(m *schema.Message) bool {
-	return len(m.ToolCalls) > 0 && strings.HasPrefix(m.ToolCalls[0].ID, printedID)
-}
-
 // tookPrinted reports whether the turn that messages end with has calls that were printed.
 func tookPrinted(messages []*schema.Message) bool {
 	return slices.ContainsFunc(messages[max(0, lastUser(einox.Decode(messages))):], func(m *schema.Message) bool {

@@ -299,7 +299,7 @@ func (m *ChatModel) toMessages(in []*schema.Message) (out []api.ChatCompletionMe
 		}
 		message := api.ChatCompletionMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
 		if names {
-			message.Name = legalName(m.Name)
+			message.Name = fmt.Sprintf("%.64s", illegalInNames.ReplaceAllString(strings.TrimSpace(m.Name), "_")) // 64 characters at most
 		}
 		for _, c := range m.ToolCalls { // services want the thoughts that led to a call back
 			message.ReasoningContent = m.ReasoningContent
@@ -344,13 +344,8 @@ func toParts(m *schema.Message) (out []api.ChatMessagePart, err error) {
 	return out, nil
 }
 
+// illegalInNames are characters that the API refuses in the name of a speaker.
 var illegalInNames = regexp.MustCompile(`[\s\p{Z}\p{C}<|\\/>]`)
-
-// legalName replaces illegal characters in the name of a speaker, and shortens it to the
-// 64 characters that the API accepts.
-func legalName(name string) string {
-	return fmt.Sprintf("%.64s", illegalInNames.ReplaceAllString(strings.TrimSpace(name), "_"))
-}
 
 // fromAnswer returns the message of a complete answer's first choice.
 func fromAnswer(resp *api.ChatCompletionResponse) *schema.Message {

@@ -32,7 +32,7 @@ func Fold(messages []Marked) []*schema.Message {
 	out := make([]*schema.Message, 0, len(messages))
 	var notes []Marked
 	for _, m := range messages {
-		if m.folds() {
+		if m.Kind != "" && m.Role == schema.User && !HasParts(m.Message) && !m.Apart {
 			notes = append(notes, m)
 			continue
 		}
@@ -42,10 +42,6 @@ func Fold(messages []Marked) []*schema.Message {
 		out, notes = append(append(out, Encode(notes)...), m.encode()), nil
 	}
 	return append(out, Encode(notes)...)
-}
-
-func (m *Marked) folds() bool {
-	return m.Kind != "" && m.Role == schema.User && !HasParts(m.Message) && !m.Apart
 }
 
 func fold(notes []Marked, m Marked) Marked {

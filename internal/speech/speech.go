@@ -62,7 +62,7 @@ func EndsAsking(text string) bool {
 func classOf(text string, requests bool) Class {
 	text = strings.TrimSpace(text)
 	switch {
-	case isJSON(text):
+	case (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text)):
 		return Filler
 	case len(text) > maxQuestion:
 		return Statement
@@ -142,10 +142,6 @@ var ofSelf = regexp.MustCompile(`^(?:i|i['’](?:m|ve|d)|my)\b|^我`)
 
 // several divides a sentence into clauses, and a list into its things.
 var several = regexp.MustCompile(`[,，;；:：、()（）—–…&+]|\b(?:and|but|so|because|or|who|which|that|while|also|with)\b|和|跟|与|而|但|还|也|并|又|所以|因为`)
-
-func isJSON(text string) bool {
-	return (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Valid([]byte(text))
-}
 
 // classify returns the class of one sentence. Without requests, a request is a statement.
 func classify(s string, requests bool) Class {

@@ -211,16 +211,11 @@ func (c *Call) statements(ctx context.Context) ([]*backends.Memory, error) {
 	}
 	var out []*backends.Memory
 	for _, m := range all {
-		if c.states(m) {
+		if m.Kind == c.engine.Kind && m.Active() && !m.Expired(c.Now) {
 			out = append(out, m)
 		}
 	}
 	return out, nil
-}
-
-// states reports whether a memory is a statement that holds now.
-func (c *Call) states(m *backends.Memory) bool {
-	return m.Kind == c.engine.Kind && m.Active() && !m.Expired(c.Now)
 }
 
 // Candidates returns the statements that the texts may be about: all active ones, if Config.Shown
