@@ -70,11 +70,16 @@ func (f *ranking) atMost(words float64) float64 { return words * (1 + f.mostRais
 
 // lacksContent returns what a message lacks of the content of a fact.
 func (f *ranking) lacksContent(c *candidate) float64 {
-	sum := 0.0
+	known, sum := &f.x.lasting[c.slot], 0.0
+	if atomic.LoadUint64(&known.state) == f.x.state {
+		return math.Float64frombits(atomic.LoadUint64(&known.content))
+	}
 	for _, t := range c.doc.text.terms {
 		sum += f.x.lexicon.idf(len(f.x.lexicon.list(t.term)))
 	}
-	return 1 - max(-1, min(1, math.Log((1+sum)/usualContent)/math.Log(mostContent)))
+	lacks := 1 - max(-1, min(1, math.Log((1+sum)/usualContent)/math.Log(mostContent)))
+	atomic.StoreUint64(&known.content, math.Float64bits(lacks))
+	return lacks
 }
 
 func (f *ranking) rareWords(c *candidate) float64 {

@@ -67,8 +67,8 @@ type glance struct {
 	han      bool // it has Chinese characters
 }
 
-// lasting is the sum of a memory's lasting factors in a state of the index.
-type lasting struct{ state, sum uint64 }
+// lasting is the sum of a memory's lasting factors in a state of the index, and the first of them.
+type lasting struct{ state, sum, content uint64 }
 
 func (r *Ranker) newIndex() *index {
 	return &index{
@@ -224,7 +224,7 @@ func (x *index) checkVectors(model string, dim int) error {
 
 // bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 {
-	const perDoc = 232 // doc, map entry, offset in a session, list slack
+	const perDoc = 240 // doc, map entry, offset in a session, list slack
 	n := x.memories + x.lexicon.bytes() + int64(len(x.docs))*perDoc
 	switch {
 	case x.coder != nil: // five bits a component

@@ -88,9 +88,6 @@ func (x *lexicon) build(docs []doc) {
 	}
 }
 
-// hasEmptied reports whether release has something to do.
-func (x *lexicon) hasEmptied() bool { return len(x.emptied) > 0 }
-
 // release frees the numbers of terms that lost their last memory. No reader may know them.
 func (x *lexicon) release() {
 	for _, n := range x.emptied {

@@ -160,7 +160,7 @@ func (r *refresh) apply(c *store.ChangeSet, prepared []doc) {
 // finish frees terms that lost their last memory, and shows searches an index that was built aside.
 func (r *refresh) finish() {
 	p := r.partition
-	if r.aside || r.index.lexicon.hasEmptied() {
+	if r.aside || len(r.index.lexicon.emptied) > 0 {
 		if r.aside {
 			r.index.lexicon.build(r.index.docs)
 			r.index.sessions.build(r.index.docs)

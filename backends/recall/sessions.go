@@ -55,24 +55,17 @@ type offset struct {
 
 const notSaid = -1
 
-// inSession reports whether a memory belongs to a session, and whether it was said in it.
-// Experience stays outside: tasks are alike across sessions.
-func inSession(m *backends.Memory) (belongs, said bool) {
-	return m.Origin.Session != "" && !m.Kind.Traits().Timeless, m.Kind == backends.KindEpisode
-}
-
 func (s *sessions) add(docs []doc, slot int32) {
 	s.offsets = append(s.offsets, make([]offset, max(0, int(slot)+1-len(s.offsets)))...)
 	d := &docs[slot]
-	belongs, spoken := inSession(d.memory)
-	if !belongs {
+	if d.memory.Origin.Session == "" || d.memory.Kind.Traits().Timeless { // tasks are alike across sessions
 		return
 	}
 	n := s.open(d.memory.Origin.Session)
 	in := &s.list[n]
 	in.memories++
 	in.terms, s.terms = in.terms+int64(d.text.length), s.terms+int64(d.text.length)
-	if !spoken {
+	if d.memory.Kind != backends.KindEpisode { // learnt
 		s.offsets[slot] = offset{session: n + 1, at: notSaid}
 		return
 	}
