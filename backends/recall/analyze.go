@@ -45,7 +45,7 @@ type reader struct {
 	long       map[string]int32 // the same for longer ones, which are few
 
 	sequence []int32     // the terms of the text under way
-	beside   []int32     // other forms of them: see forms.go
+	beside   []int32     // other forms of them: see words.go
 	counted  []termCount // the same, counted
 	cells    []int32     // hash table of count: 1 + where in counted a term is; 0: empty
 }

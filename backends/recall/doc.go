@@ -94,7 +94,7 @@
 // They were chosen on chats of two people, on the same chats cut into short messages, on diaries and
 // on facts about relatives, in English and Chinese, and are off where an assistant answers at length.
 //
-// Memories that state nothing count little, in the order and in Score (statement.go; rules of
+// Memories that state nothing count little, in the order and in Score (talk.go; rules of
 // English and Chinese). A mere question of a user, a greeting and a remark count a quarter. An
 // assistant's acknowledgement, or its words to users about themselves, counts half. Such memories
 // are found, behind their answer.

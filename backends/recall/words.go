@@ -7,6 +7,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Words finds the content words of texts, which two texts have in common if they say the same. It
@@ -147,4 +151,226 @@ func (a *analyzer) terms(words string) []string {
 		}
 	}
 	return out
+}
+
+// A word may have several forms: with and without accents, whole and in parts, in traditional and
+// in simplified characters. One of them is the term by which texts meet. The others stand beside
+// it: they count half, and a query attains its best score without them.
+
+// hasHan reports whether a text has Chinese characters.
+func hasHan(text string) bool {
+	return !isASCII(text) && strings.ContainsFunc(text, func(c rune) bool { return unicode.Is(unicode.Han, c) })
+}
+
+// letters are Latin and Cyrillic letters that do not decompose into a letter and an accent.
+var letters = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ı", "i", "æ", "ae", "œ", "oe", "ð", "d", "þ", "th", "ё", "е")
+
+// plain returns a folded word without its accents. Only Latin and Greek letters lose theirs: in
+// other scripts a mark makes another letter.
+func plain(word string) string {
+	var out strings.Builder
+	accented := false // the letter before
+	for _, c := range norm.NFD.String(word) {
+		if !unicode.Is(unicode.Mn, c) {
+			accented = unicode.In(c, unicode.Latin, unicode.Greek)
+		} else if accented {
+			continue
+		}
+		out.WriteRune(c)
+	}
+	return letters.Replace(norm.NFC.String(out.String()))
+}
+
+// word adds the word at text[from:to] and what stands beside it. A number of several groups, such
+// as 138-0013-8000, is one term with its groups beside it: run is the end of the number under way.
+func (r *reader) word(text string, from, to, run int) int {
+	word := text[from:to]
+	switch first, last := isDigit(word[0]), isDigit(word[len(word)-1]); {
+	case from < run:
+		r.part(word)
+	case !isASCII(word):
+		r.add(word, true)
+		r.accented(word)
+	case !first && !last:
+		if sign := sign(text, from, to); sign == "" {
+			r.add(word, true)
+		} else {
+			r.add(sign, true)
+			r.part(word)
+		}
+	case first && last:
+		if number, end := grouped(text, from); number != "" {
+			r.add(number, true)
+			r.part(word)
+			return end
+		}
+		r.add(word, true)
+	default: // BA249, iPhone15, 10km
+		r.add(word, true)
+		if at := strings.IndexFunc(word, func(c rune) bool { return isDigit(byte(c)) != first }); oneSort(word[at:]) {
+			r.part(word[:at])
+			r.part(word[at:])
+		}
+	}
+	return run
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// oneSort reports whether a word has digits alone, or letters alone.
+func oneSort(word string) bool {
+	return !strings.ContainsFunc(word, func(c rune) bool { return classOf(c) != classOf(rune(word[0])) })
+}
+
+// part adds a part of a word beside it. A single character says too little.
+func (r *reader) part(word string) {
+	if len(word) == 1 {
+		return
+	}
+	if n := r.find(word, true); n != noTerm {
+		r.beside = append(r.beside, n)
+	}
+}
+
+// accented adds the term of a word with its accents, if it has any.
+func (r *reader) accented(word string) {
+	folded := r.fold.String(word)
+	if len(folded) <= maxTerm && plain(folded) != folded {
+		r.beside = append(r.beside, r.vocabulary.number(folded))
+	}
+}
+
+// sign returns a short name with its sign, as in C#, C++ and .NET, or "".
+func sign(text string, from, to int) string {
+	word, after := text[from:to], text[to:]
+	switch {
+	case len(word) == 1 && strings.HasPrefix(after, "++"):
+		return word + "++"
+	case len(word) == 1 && strings.HasPrefix(after, "#"):
+		return word + "#"
+	case strings.EqualFold(word, "net") && from > 0 && text[from-1] == '.' && (from == 1 || text[from-2] >= utf8.RuneSelf || classOf(rune(text[from-2])) == separator):
+		return "." + word
+	}
+	return ""
+}
+
+// fewestDigits is how many digits make one number of several groups: fewer are a score or a date.
+const fewestDigits = 7
+
+// grouped returns the digits of the number that begins in a text, without the hyphens between its
+// groups, and its end. Dates and spans of years stay apart.
+func grouped(text string, from int) (number string, end int) {
+	end = from
+	for end < len(text) && (isDigit(text[end]) || text[end] == '-' && isDigit(text[end-1]) && end+1 < len(text) && isDigit(text[end+1])) {
+		end++
+	}
+	groups := strings.Split(text[from:end], "-")
+	number = strings.Join(groups, "")
+	isDate := slices.ContainsFunc(groups, func(g string) bool { return len(g) == 4 && (g[:2] == "19" || g[:2] == "20") })
+	if len(groups) == 1 || len(number) < fewestDigits || isDate && len(number) <= fewestDigits+1 {
+		return "", 0
+	}
+	return number, end
+}
+
+// minVariant is the shortest term, in characters, that has variants, and minTypo the shortest one
+// that may be another word with a typing error.
+const (
+	minVariant = 5
+	minTypo    = 6
+)
+
+// rareShare bounds the words that an unknown word may be with a typing error: one in so many
+// memories holds them, at most.
+const rareShare = 50
+
+// opening is the first two bytes of a term.
+type opening [2]byte
+
+func openingOf(term string) (s opening) {
+	copy(s[:], term)
+	return s
+}
+
+// variants returns the numbers of the terms that are likely other forms of a word, for
+// each of the given terms that has any: "allergi" and "allerg", which the stemmer makes
+// of "allergies" and "allergic". Without any it returns the rare words that differ by one typing
+// error: "necklase" finds "necklace".
+func (v *vocabulary) variants(of []string, isRare func(n int32) bool) map[string][]int32 {
+	found := map[string][]int32{}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	for _, term := range of {
+		length := utf8.RuneCountInString(term)
+		if length < minVariant || strings.ContainsAny(term, "0123456789") { // one digit makes another thing
+			continue
+		}
+		for _, n := range v.byOpening[openingOf(term)] {
+			if isVariant(term, v.terms[n]) {
+				found[term] = append(found[term], n)
+			}
+		}
+		if len(found[term]) > 0 || length < minTypo || strings.ContainsFunc(term, func(c rune) bool { return !unicode.IsLetter(c) || isUnspaced(c) }) {
+			continue
+		}
+		for second := range 256 {
+			for _, n := range v.byOpening[opening{term[0], byte(second)}] {
+				if other := v.terms[n]; isTypo(term, other) && isRare(n) {
+					found[term] = append(found[term], n)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// isVariant reports whether two terms with the same first minVariant characters are
+// likely forms of one word: the longer one is the shorter with up to three characters
+// more, or they differ in their last two and agree in three quarters.
+func isVariant(a, b string) bool {
+	shared, prefix := 0, 0 // characters and bytes
+	for prefix < min(len(a), len(b)) {
+		x, size := utf8.DecodeRuneInString(a[prefix:])
+		if y, _ := utf8.DecodeRuneInString(b[prefix:]); x != y {
+			break
+		}
+		shared, prefix = shared+1, prefix+size
+	}
+	if shared < minVariant {
+		return false
+	}
+	x, y := utf8.RuneCountInString(a[prefix:]), utf8.RuneCountInString(b[prefix:])
+	if min(x, y) == 0 {
+		return max(x, y) <= 3
+	}
+	return max(x, y) <= 2 && 4*shared >= 3*(shared+max(x, y))
+}
+
+// isTypo reports whether two words of at least minTypo letters differ by one typing error behind
+// the first letter: a letter too many or too few, another letter, or two that changed places
+// (Damerau, A technique for computer detection and correction of spelling errors, 1964).
+func isTypo(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > utf8.UTFMax || len(a) < minTypo {
+		return false
+	}
+	x, y := []rune(a), []rune(b)
+	if len(x) < minTypo || len(y)-len(x) > 1 || len(x) > len(y) || x[0] != y[0] {
+		return false
+	}
+	from := 0
+	for from < len(x) && x[from] == y[from] {
+		from++
+	}
+	x, y = x[from:], y[from:]
+	same := func(x, y []rune) bool { return string(x) == string(y) }
+	switch {
+	case len(x) < len(y):
+		return same(x, y[1:])
+	case len(x) > 1 && x[0] == y[1] && x[1] == y[0]:
+		return same(x[2:], y[2:])
+	}
+	return len(x) > 0 && same(x[1:], y[1:])
 }
