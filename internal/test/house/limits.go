@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51950, 36_000},
-	{"lines linked by middleware", 13822, 14_500},
-	{"lines linked by the README's program", 27265, 21_500},
+	{"product lines", 51910, 36_000},
+	{"lines linked by middleware", 13820, 14_500},
+	{"lines linked by the README's program", 27216, 21_500},
 	{"public packages", 29, 25},
 	{"exported names", 869, 620},
 	{"public packages of nested modules", 8, 8},
@@ -29,9 +29,9 @@ var Limits = []Limit{
 	{"inversions, % of comment lines", 0.3, 0.3},
 	{"openings, % of comment lines", 0.2, 0.2},
 	{"helpers, % of test lines", 27, 20},
-	{"files in a warm note", 80, 45},
-	{"files from a turn to a fact", 80, 60},
-	{"files from a trajectory to task memory", 73, 55},
+	{"files in a warm note", 73, 45},
+	{"files from a turn to a fact", 79, 60},
+	{"files from a trajectory to task memory", 66, 55},
 }
 
 // A Number is what was measured.
