@@ -167,7 +167,13 @@ func (r *reader) more(texts ...string) {
 	}
 }
 
-func isASCII(s string) bool { return text.IsASCII(s) }
+func isASCII(s string) bool {
+	var all byte
+	for i := range len(s) {
+		all |= s[i]
+	}
+	return all < utf8.RuneSelf
+}
 
 // count counts the terms of the sequence, each of the first so many as [whole], the rest as one.
 // Its hash table has more than twice as many cells. The numbers of terms serve as hashes, because

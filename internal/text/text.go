@@ -133,20 +133,11 @@ func Fold(s string) string {
 	return withoutFinalMark(strings.TrimSuffix(string(out), " "))
 }
 
-// IsASCII reports whether a text has ASCII characters alone.
-func IsASCII(s string) bool {
-	var all byte
-	for i := range len(s) {
-		all |= s[i]
-	}
-	return all < utf8.RuneSelf
-}
-
 // compatible returns the form NFKD, in which wide letters are narrow ones, and marks
 // stand behind their letters. Signs that hold a number in another form than digits in a
 // row stay: a square metre differs from 2 metres, and 10² from 102.
 func compatible(s string) string {
-	if IsASCII(s) || norm.NFKD.IsNormalString(s) {
+	if norm.NFKD.IsNormalString(s) {
 		return s
 	}
 	s, _, _ = transform.String(runes.If(runes.Predicate(holdsNumber), nil, norm.NFKD), s) // it always succeeds
@@ -406,7 +397,7 @@ var simplify = strings.NewReplacer(strings.Split(strings.ReplaceAll(characters, 
 // Rules in simplified characters read traditional ones by it. Of 792 sentences in testdata of package
 // speech, which OpenCC turned into those of Taiwan, 790 are judged as before.
 func Simplified(s string) string {
-	if IsASCII(s) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r >= firstHan }) { // most
 		return s
 	}
 	return simplify.Replace(s)
