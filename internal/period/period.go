@@ -133,7 +133,7 @@ func mayNameTimes(s string) bool {
 
 // beginsNumber reports whether s has a number outside a word, unlike w12.
 func beginsNumber(s string) bool {
-	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9') }) {
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 		if word[0] <= '9' {
 			return true
 		}

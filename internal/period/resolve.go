@@ -101,7 +101,7 @@ func howNamed(g map[string]string) named {
 		return weekday
 	case g["weekday"] != "" && g["side"] == "next":
 		return next
-	case g["named"]+g["unit"]+g["weekof"]+g["weekday"]+g["yearword"]+g["side"] != "":
+	case g["named"]+g["ago"]+g["ahead"]+g["unit"]+g["weekof"]+g["weekday"]+g["yearword"]+g["side"] != "":
 		return counted
 	case g["year"] == "":
 		return yearless
@@ -133,10 +133,12 @@ func (f *found) mean(m *Mention, s string, today time.Time) bool {
 		return in != always && !f.from.Equal(today) && (!attributive.MatchString(s[:f.start]) || !noun.MatchString(s[f.end:]))
 	case yearless:
 		after := span{from: f.from.AddDate(1, 0, 0), until: f.until.AddDate(1, 0, 0)}
-		if in == toCome && after.from.Sub(today) < today.Sub(f.from) {
+		on := weekdayBefore.FindStringSubmatch(s[:f.start]) // "Sunday, 8 December" is of one year
+		fits := func(s span) bool { return on == nil || weekdayOf(s.from) == wordsForTimes[strings.ToLower(on[1])] }
+		if fits(after) && (on != nil || in == toCome && after.from.Sub(today) < today.Sub(f.from)) {
 			f.span = after
 		}
-		return in != always
+		return in != always && fits(f.span)
 	}
 	return true
 }
@@ -158,6 +160,8 @@ var (
 	plans = regexp.MustCompile(`(?i)\b(?:will|won't|shall|going to|gonna|ha(?:ve|s) to|needs? to|must|should|plan(?:s|ning)? to|about to|due|want to|would like|remind|don't forget|let's)\b|'ll\b|\b(?:for|by)\s+(?:the\s+|next\s+)?$|将|准备|打算|计划|即将|得去|需要|记得|提醒|别忘|约了|订了|定了|预约|安排|改到|推迟到|就要|会[去来在有]`)
 	done  = regexp.MustCompile(`(?i)\b(?:was|were|had|did|didn't|went|saw|met|got|came|took|made|said|told|bought|ate|ran|gave|found|left|felt|began|broke|lost|won|flew|drove|slept|spoke|heard|thought|paid|sent|wrote|fell|caught|taught|brought|kept|hurt|quit|knew|grew|drank|sang|swam|became|spent)\b|(?:^|[^\w'])(?:\w{2,}[^e\W]ed|\w{2,}ied)\b|了|过|刚`)
 	state = regexp.MustCompile(`(?i)(?:\b(?:am|is|are|be|get)|'m|'re|'s)\s+(?:\w+\s+)?\w+ed\b|\b(?:need|speed|indeed|hundred)(?:ed)?\b|过[去来年生]|[不通再]过`)
+
+	weekdayBefore = regexp.MustCompile(`(?i)\b(mon|tue|wed|thu|fri|sat|sun)\w*day,? (?:the )?$`)
 
 	// attributive and noun stand around a day that names something: "the Tuesday yoga class".
 	attributive = regexp.MustCompile(`(?i)\b(?:the|a|my|our|your|his|her|their|this)\s+$|'s\s+$`)

@@ -161,6 +161,10 @@ func TestWhatTheParsersOfOthersKnow(t *testing.T) {
 		"几十年前这里是海":                              "",
 		"一百二十天后到期":                              "",
 		"大后年毕业":                                 "大后年=2029-01-01..12-31",
+		// the weekday tells the year
+		"We had lunch, and the next meeting is on Tuesday, 8 December.": "8 December.=12-08",
+		"The concert on Sunday 8 December was great":                    "",
+		"I sold it on Monday, 8 December":                               "8 December=2025-12-08",
 		// wrong: a name
 		"I love the song Yesterday":  "",
 		"My mother called yesterday": "yesterday=11-25",

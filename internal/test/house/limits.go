@@ -15,9 +15,9 @@ type Limit struct {
 // Limits are the bounds of all numbers. Lower Most when a number has shrunk; raise it in a
 // change that says why.
 var Limits = []Limit{
-	{"product lines", 51910, 36_000},
-	{"lines linked by middleware", 13820, 14_500},
-	{"lines linked by the README's program", 27216, 21_500},
+	{"product lines", 51911, 36_000},
+	{"lines linked by middleware", 13815, 14_500},
+	{"lines linked by the README's program", 27217, 21_500},
 	{"public packages", 29, 25},
 	{"exported names", 869, 620},
 	{"public packages of nested modules", 8, 8},
